@@ -1,0 +1,33 @@
+package pyscan
+
+// File is the immutable model of one Python source file, made by Parse. It may be shared by goroutines freely.
+// All positions are byte offsets into Text.
+type File struct {
+	// Path is the name the caller gave; slash-separated and relative to the workspace where there is one.
+	Path string
+	// Text is the source exactly as given (BOM and line endings included).
+	Text string
+	// Module is the top level as a function named "<module>"; Functions[0] is the same.
+	Module *Function
+	// Functions holds every function, lambda and comprehension scope in source order of their start, Module first.
+	Functions []*Function
+	// Classes holds every class in source order.
+	Classes []*Class
+	// SyntaxErrors are the places that do not parse, at most a handful, in source order. The rest of the model stands.
+	SyntaxErrors []SyntaxError
+
+	lines LineTable
+	names *moduleNames // import aliases, module-level definitions, self attributes; see names.go
+}
+
+// SyntaxError is a place that does not parse.
+type SyntaxError struct {
+	Span
+	Message string
+}
+
+// LineTable maps byte offsets to lines. A line ends with \n, \r\n or a lone \r.
+type LineTable struct {
+	starts []int
+	size   int
+}

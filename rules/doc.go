@@ -1,0 +1,2 @@
+// Package rules is the frame every lint rule runs in: rules, findings, fixes and prices.
+package rules
