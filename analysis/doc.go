@@ -1,0 +1,17 @@
+// Package analysis wires the pieces that answer a user's question: settings, the workspace's Python files, the lint rules, and
+// a trace with its costs per line, its diagnosis and its prices. The command line and the language server both stand on it, so
+// that CI and editor say the same; it decides nothing about presentation and knows no protocol.
+//
+// The story of a question:
+//
+//	w, err := analysis.Open(ctx, root, settings)          // reads no file yet
+//	checked, err := w.Check(ctx, paths)                   // lint; findings in (file, offset) order
+//	loaded, err := w.LoadTrace(ctx, traces, progress)     // read, attribute, diagnose; immutable once returned
+//	priced := w.Price(checked, loaded)                    // the same findings with verdicts and costs
+//
+// LoadSettings reads stepline.toml or [tool.stepline] of pyproject.toml; errors name file, key and line, and every other
+// setting of the file still holds.
+//
+// Who may import it: cmd/stepline and lsp. It imports rules, pyscan, traceindex and its readers, attribute and diagnose;
+// it never imports lsp, report or cmd.
+package analysis
