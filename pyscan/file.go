@@ -13,11 +13,14 @@ type File struct {
 	Functions []*Function
 	// Classes holds every class in source order.
 	Classes []*Class
+	// Comments are the `# …` comments in source order, without their line breaks.
+	Comments []Span
 	// SyntaxErrors are the places that do not parse, at most a handful, in source order. The rest of the model stands.
 	SyntaxErrors []SyntaxError
 
-	lines LineTable
-	names *moduleNames // import aliases, module-level definitions, self attributes; see names.go
+	lines     LineTable
+	enclosing []int32      // by Function.Index: the function whose source holds it
+	names     *moduleNames // import aliases, module-level definitions, self attributes; see names.go
 }
 
 // SyntaxError is a place that does not parse.
