@@ -1,0 +1,55 @@
+# stepline: `make demo` builds it and shows it at work on a real trace; `make test` runs the tests.
+# scripts/setup.sh installs what is missing (Go, a C compiler) and answers with the folder of `go`.
+
+GO_FOLDER := $(shell ./scripts/setup.sh | tail -n 1)
+ifeq ($(GO_FOLDER),)
+$(error no usable Go; see the message above)
+endif
+GO := $(GO_FOLDER)/go
+GOFLAGS ?= -buildvcs=false
+export GOFLAGS
+export PATH := $(GO_FOLDER):$(PATH)
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+FUZZTIME ?= 10s
+
+# Packages whose job is concurrency are tested under the race detector; it makes everything ten times slower.
+RACE_PACKAGES := ./lsp/... ./analysis/...
+
+.PHONY: demo build install test test-editors fuzz bench vet clean
+
+build: bin/stepline
+
+# Go itself knows what is stale, so the target is always tried.
+.PHONY: bin/stepline
+bin/stepline:
+	@$(GO) build -o $@ -ldflags "-X main.version=$(VERSION)" ./cmd/stepline
+
+demo: build
+	@cd testdata/traces/gpt && ../../../bin/stepline check --trace trace.json.gz --exit-zero gpt.py
+	@echo
+	@cd testdata/traces/gpt && ../../../bin/stepline lines trace.json.gz
+
+install: build
+	@install -d "$${PREFIX:-$$HOME/.local}/bin"
+	@install -m 755 bin/stepline "$${PREFIX:-$$HOME/.local}/bin/stepline"
+	@echo "installed $${PREFIX:-$$HOME/.local}/bin/stepline"
+
+vet:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
+	@$(GO) vet ./...
+
+test:
+	@./scripts/test.sh "$(RACE_PACKAGES)"
+
+test-editors: build
+	@./editors/neovim/test/run.sh bin/stepline
+
+fuzz:
+	@./scripts/fuzz.sh "$(FUZZTIME)"
+
+bench: build
+	@$(GO) run ./bench -stepline bin/stepline
+
+clean:
+	@rm -rf bin dist .cache
