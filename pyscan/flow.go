@@ -1,6 +1,9 @@
 package pyscan
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Point is a program point of a Flow: a place between two steps of a function's evaluation.
 type Point int32
@@ -130,73 +133,10 @@ func (f *File) statementLine(fn *Function) int {
 	if fn.Comprehension == nil && fn.Value == nil {
 		return fn.DefLine
 	}
-	if statement := f.InnermostStatement(fn.Start); statement != nil {
-		return f.flowLine(statement.Range().Start)
+	if statement := f.StatementAt(fn.Start); statement != nil {
+		return f.Line(statement.Range().Start)
 	}
 	return fn.FirstLine
-}
-
-// InnermostStatement is the innermost statement whose span holds the offset, nil if there is none. Lambdas and
-// comprehensions hold no statements, so what is inside them belongs to the statement around.
-func (f *File) InnermostStatement(offset int) Stmt {
-	var found Stmt
-	blocks := [][]Stmt{f.Module.Body}
-	for len(blocks) > 0 {
-		block := blocks[len(blocks)-1]
-		blocks = blocks[:len(blocks)-1]
-		// Statements of a block are in order: the last one that starts at or before the offset is the only one that can hold it.
-		i, exact := slices.BinarySearchFunc(block, offset, func(s Stmt, at int) int { return s.Range().Start - at })
-		if !exact {
-			i--
-		}
-		if i < 0 || block[i].Range().End < offset {
-			continue
-		}
-		found = block[i]
-		blocks = append(blocks[:0], innerBlocks(found)...)
-	}
-	return found
-}
-
-// innerBlocks lists the statement blocks directly inside a statement.
-func innerBlocks(s Stmt) [][]Stmt {
-	switch s := s.(type) {
-	case *FunctionDef:
-		return [][]Stmt{s.Function.Body}
-	case *ClassDef:
-		return [][]Stmt{s.Class.Body}
-	case *If:
-		return [][]Stmt{s.Body, s.Else}
-	case *For:
-		return [][]Stmt{s.Body, s.Else}
-	case *While:
-		return [][]Stmt{s.Body, s.Else}
-	case *With:
-		return [][]Stmt{s.Body}
-	case *Try:
-		blocks := [][]Stmt{s.Body, s.Else, s.Finally}
-		for _, h := range s.Handlers {
-			blocks = append(blocks, h.Body)
-		}
-		return blocks
-	case *Match:
-		var blocks [][]Stmt
-		for _, c := range s.Cases {
-			blocks = append(blocks, c.Body)
-		}
-		return blocks
-	case *BadStmt:
-		return [][]Stmt{s.Stmts}
-	}
-	return nil
-}
-
-func (f *File) flowLine(offset int) int {
-	i, exact := slices.BinarySearch(f.lines.starts, offset)
-	if exact {
-		return i + 1
-	}
-	return i
 }
 
 // flowBuilder holds the state of one walk. Points are numbered in program order as far as loops allow, which keeps sweeps over a Flow short.
@@ -320,4 +260,18 @@ func RootName(e Expr) string {
 			return ""
 		}
 	}
+}
+
+// LineOfStatement is the first line of the innermost statement that a line belongs to. A line of a compound statement outside its
+// header and its blocks (`except X:`, `case 3:`, `else:`) is its own.
+func (f *File) LineOfStatement(line int) int {
+	span := f.LineSpan(line)
+	for span.Start < span.End && strings.IndexByte(" \t\f\ufeff", f.Text[span.Start]) >= 0 {
+		span.Start++
+	}
+	s := f.StatementAt(span.Start)
+	if s == nil || len(Bodies(s)) > 0 && span.Start >= HeaderSpan(s).End {
+		return line
+	}
+	return f.Line(s.Range().Start)
 }

@@ -17,34 +17,11 @@ func (b *flowBuilder) block(body []Stmt, cur Point) Point {
 
 // begin opens a statement: from here on, points and sites carry its first line.
 func (b *flowBuilder) begin(cur Point, span Span) Point {
-	b.line = b.file.flowLine(span.Start)
+	b.line = b.file.Line(span.Start)
 	p := b.point()
 	b.edge(cur, p, EdgeNext)
 	b.flow.Statements = append(b.flow.Statements, StatementStart{Point: p, Line: b.line, Span: span})
 	return p
-}
-
-// header is the part of a compound statement that runs on its own line.
-func header(s Stmt) Span {
-	switch s := s.(type) {
-	case *If:
-		return s.Header
-	case *For:
-		return s.Header
-	case *While:
-		return s.Header
-	case *With:
-		return s.Header
-	case *Match:
-		return s.Header
-	case *FunctionDef:
-		return Span{s.Start, bodyStart(s.Function.Body, s.End)}
-	case *ClassDef:
-		return Span{s.Start, bodyStart(s.Class.Body, s.End)}
-	case *Try:
-		return Span{s.Start, bodyStart(s.Body, s.End)}
-	}
-	return s.Range()
 }
 
 func bodyStart(body []Stmt, end int) int {
@@ -55,7 +32,7 @@ func bodyStart(body []Stmt, end int) int {
 }
 
 func (b *flowBuilder) stmt(s Stmt, cur Point) Point {
-	cur = b.begin(cur, header(s))
+	cur = b.begin(cur, HeaderSpan(s))
 	switch s.(type) {
 	case *For, *While:
 		// A loop's line runs once per turn: its head is the start that counts, not the evaluation of its iterable.
@@ -294,7 +271,7 @@ func (b *flowBuilder) try(s *Try, cur Point) Point {
 	ends := []Point{end}
 	at := b.reopen(handled)
 	for _, h := range s.Handlers {
-		b.line = b.file.flowLine(h.Start)
+		b.line = b.file.Line(h.Start)
 		entry := b.point()
 		b.flow.Statements = append(b.flow.Statements, StatementStart{Point: entry, Line: b.line, Span: Span{h.Start, bodyStart(h.Body, h.End)}})
 		b.edge(at, entry, EdgeNext)
@@ -330,7 +307,7 @@ func (b *flowBuilder) match(s *Match, cur Point) Point {
 	cur = b.expr(s.Subject, cur)
 	ends := make([]Point, 0, len(s.Cases)+1)
 	for _, c := range s.Cases {
-		b.line = b.file.flowLine(c.Start)
+		b.line = b.file.Line(c.Start)
 		entry := b.point()
 		b.edge(cur, entry, EdgeNext)
 		b.flow.Statements = append(b.flow.Statements, StatementStart{Point: entry, Line: b.line, Span: c.Header})
@@ -394,6 +371,6 @@ func (b *flowBuilder) suspend(cur Point, span Span) Point {
 	resumed := b.point()
 	b.edge(cur, resumed, EdgeNext)
 	b.edge(cur, b.flow.Exit, EdgeYield)
-	b.flow.Resumptions = append(b.flow.Resumptions, Resumption{Point: resumed, Line: b.file.flowLine(span.Start), LastLine: b.file.flowLine(max(span.Start, span.End-1))})
+	b.flow.Resumptions = append(b.flow.Resumptions, Resumption{Point: resumed, Line: b.file.Line(span.Start), LastLine: b.file.Line(max(span.Start, span.End-1))})
 	return resumed
 }

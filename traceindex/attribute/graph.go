@@ -1,0 +1,378 @@
+package attribute
+
+import (
+	"slices"
+
+	"stepline/pyscan"
+)
+
+// cost is an edit cost in thousandths. Costs are relative to one another: skipping a call that must leave an event costs 2.0,
+// taking an optional step silently 0.002. They were set on the traces and workloads that docs/attribution.md lists.
+type cost int32
+
+const impossible cost = 1 << 28
+
+const (
+	skipCall      cost = 2000 // a call of a Python or C function normally leaves an event
+	skipClass     cost = 600  // a class may have no __init__ of its own
+	skipGenerator cost = 300  // calling a generator function is silent
+	skipOptional  cost = 2
+	skipModule    cost = 300 // reading self.linear runs nn.Module.__getattr__
+	skipScope     cost = 2000
+
+	skipToken cost = 3000 // an event that nothing in the source explains
+	skipOp    cost = 2000
+	skipNoise cost = 400
+
+	loopBack  cost = 1
+	exception cost = 1500
+	raiseOut  cost = 500
+	abort     cost = 1500 // the frame ends elsewhere than at its exit: an exception, or recording stopped
+	openEnd   cost = 50   // the frame reaches the end of the trace
+)
+
+// gate is a site prepared for matching: what it accepts and what passing it silently costs.
+type gate struct {
+	site     *pyscan.Site
+	kind     pyscan.SiteKind
+	name     string
+	from, to int32
+	line     int32
+	skip     cost
+	repeats  bool
+	callee   callee
+	// accepts are the operators that an index element can emit.
+	accepts map[string]bool
+	// firstLine and lastLine bound the anonymous function whose frames run here.
+	firstLine, lastLine int
+	// source is the generator function behind the iterated name.
+	source string
+}
+
+// callee is what is known about what a call enters.
+type callee struct {
+	class    bool // looks like a class
+	imported bool // an imported or module-level name, or an attribute of one
+	variable bool // could be anything: a local, an attribute of a value
+	plain    bool // a local name
+	known    bool // a method of the own class or a function of this module: only its name, or a wrapper, can appear
+	classes  classSet
+	aliases  []string
+	super    bool
+}
+
+// graph is a function's flow with costs, ready for the alignment. It is immutable and shared by all frames of the function.
+type graph struct {
+	function *pyscan.Function
+	flow     *pyscan.Flow
+	gates    []gate
+	points   int
+	lines    []int32
+	// edges are the silent passages in order of their source point; incoming the same in order of their target.
+	out, in []adjacency
+	// starts is the line of the statement that begins at a point, 0 elsewhere.
+	starts []int32
+	// names are all names that a gate of the function answers to.
+	names map[string]bool
+	// byName are the calls' gates by name.
+	entry, exit int32
+	truncated   bool
+}
+
+// adjacency is a compressed list of a point's silent neighbours.
+type adjacency struct {
+	neighbours []neighbour
+}
+
+type neighbour struct {
+	point int32
+	cost  cost
+}
+
+// newGraph compiles one function's flow.
+func newGraph(module *moduleFacts, fn *pyscan.Function, options pyscan.FlowOptions) *graph {
+	flow := module.file.Flow(fn, options)
+	g := &graph{function: fn, flow: flow, points: len(flow.Lines), lines: flow.Lines, entry: int32(flow.Entry), exit: int32(flow.Exit), truncated: flow.Truncated, names: map[string]bool{}}
+	if g.truncated {
+		return g
+	}
+	locals := newLocalFacts(module, fn)
+	g.gates = make([]gate, len(flow.Sites))
+	g.out, g.in = make([]adjacency, g.points), make([]adjacency, g.points)
+	for i := range flow.Sites {
+		c := compiler{module: module, locals: locals, gate: &g.gates[i]}
+		c.compile(&flow.Sites[i])
+		g.connect(g.gates[i].from, g.gates[i].to, g.gates[i].skip)
+		g.addNames(&g.gates[i])
+	}
+	for _, e := range flow.Edges {
+		g.connect(int32(e.From), int32(e.To), edgeCost(e.Kind))
+	}
+	g.starts = make([]int32, g.points)
+	for _, s := range flow.Statements {
+		g.starts[s.Point] = int32(s.Line)
+	}
+	return g
+}
+
+func (g *graph) connect(from, to int32, c cost) {
+	g.out[from].neighbours = append(g.out[from].neighbours, neighbour{to, c})
+	g.in[to].neighbours = append(g.in[to].neighbours, neighbour{from, c})
+}
+
+func edgeCost(kind pyscan.EdgeKind) cost {
+	switch kind {
+	case pyscan.EdgeBack:
+		return loopBack
+	case pyscan.EdgeExcept:
+		return exception
+	case pyscan.EdgeRaise:
+		return raiseOut
+	}
+	return 0
+}
+
+func (g *graph) addNames(x *gate) {
+	switch x.kind {
+	case pyscan.SiteCall, pyscan.SiteNext, pyscan.SiteAwait, pyscan.SiteAttribute:
+		g.names[x.name] = true
+		g.names[x.source] = true
+		for _, a := range x.callee.aliases {
+			g.names[a] = true
+		}
+		for c := range x.callee.classes {
+			g.names[c] = true
+		}
+	}
+}
+
+// compiler fills one gate from its site and the names around it.
+type compiler struct {
+	module *moduleFacts
+	locals *localFacts
+	gate   *gate
+}
+
+func (c *compiler) compile(s *pyscan.Site) {
+	x := c.gate
+	*x = gate{site: s, kind: s.Kind, name: s.Name, from: int32(s.From), to: int32(s.To), line: int32(s.Line), skip: skipOptional}
+	switch s.Kind {
+	case pyscan.SiteCall:
+		c.call(s)
+	case pyscan.SiteConstruct:
+		c.call(s)
+		if !x.callee.class {
+			x.accepts = nil
+		}
+		x.skip = skipOptional
+	case pyscan.SiteAttribute:
+		c.attribute(s)
+	case pyscan.SiteIndex:
+		c.index(s.Node.(pyscan.Expr))
+	case pyscan.SiteSubscript:
+		x.repeats = true
+	case pyscan.SiteGenerator:
+		x.repeats = true
+		e := s.Node.(*pyscan.Comprehension)
+		x.firstLine, x.lastLine = c.module.file.Lines().Line(e.Start), c.module.file.Lines().Line(max(e.Start, e.End-1))
+		if s.Name != "<genexpr>" {
+			x.skip, x.repeats = skipScope, false
+		}
+	case pyscan.SiteNext, pyscan.SiteAwait:
+		x.repeats = true
+		x.source = c.locals.sources[s.Name]
+	case pyscan.SiteBinary, pyscan.SiteUnary:
+	case pyscan.SiteCompare:
+		x.repeats = s.Name == "in" || s.Name == "not in"
+	default:
+		x.repeats = true
+	}
+	if c.silent(s) {
+		x.kind = siteSilent
+	}
+}
+
+// siteSilent marks a site that cannot leave an event: an operator on Python numbers, `is`.
+const siteSilent = pyscan.SiteKind(255)
+
+func (c *compiler) silent(s *pyscan.Site) bool {
+	switch s.Kind {
+	case pyscan.SiteBinary, pyscan.SiteUnary:
+		for _, e := range s.Operands {
+			if !c.locals.isInteger(e) {
+				return false
+			}
+		}
+		return true
+	case pyscan.SiteCompare:
+		if s.Name == "is" || s.Name == "is not" {
+			return true
+		}
+		for _, e := range s.Operands {
+			if !c.locals.isInteger(e) {
+				return false
+			}
+		}
+		return true
+	case pyscan.SiteConstruct:
+		return !c.gate.callee.class
+	}
+	return false
+}
+
+// call fills the callee of a call site.
+func (c *compiler) call(s *pyscan.Site) {
+	x, k := c.gate, &c.gate.callee
+	call, ok := s.Node.(*pyscan.Call)
+	if !ok {
+		// A decorator applied to its function, or a class body.
+		x.skip = skipOptional
+		if _, decorator := s.Node.(pyscan.Expr); decorator {
+			k.variable, x.skip = true, skipCall
+		}
+		return
+	}
+	f := call.Func
+	root := pyscan.RootName(f)
+	name, plain := f.(*pyscan.Name)
+	attribute, dotted := f.(*pyscan.Attribute)
+	k.class = startsUpper(s.Name) || lowerClassNames[s.Name]
+	bound := c.locals.bound[root]
+	k.imported = !bound && (c.module.imports[root] || plain && c.module.definitions[root])
+	k.variable = plain && bound || !plain && !dotted || dotted && !k.imported
+	k.plain = plain && k.variable
+	if plain {
+		k.aliases = c.locals.aliases[name.ID]
+		if len(k.aliases) == 0 && !bound {
+			k.aliases = c.module.aliases[name.ID]
+		}
+		k.classes = c.locals.classes[name.ID]
+		if fn := c.module.functions[name.ID]; fn != nil && !bound {
+			k.known = true
+		}
+	}
+	if dotted {
+		c.method(attribute, k)
+	}
+	switch inner := f.(type) {
+	case *pyscan.Subscript:
+		k.classes = c.elementClasses(inner.Value)
+	case *pyscan.Call:
+		k.variable = true
+	}
+	x.skip = c.callSkip(s.Name, call, plain)
+}
+
+// method fills what is known of `self.name(…)` and `super().name(…)`.
+func (c *compiler) method(f *pyscan.Attribute, k *callee) {
+	if inner, ok := f.Value.(*pyscan.Call); ok && isName(inner.Func, "super") {
+		k.super = true
+		return
+	}
+	own := c.locals.own
+	if own == nil || !isName(f.Value, c.locals.self) || c.locals.self == "" {
+		return
+	}
+	k.classes = own.attributes[f.Attr]
+	if fn := own.methods[f.Attr]; fn != nil {
+		k.known, k.variable = len(k.classes) == 0, false
+	}
+}
+
+func (c *compiler) elementClasses(v pyscan.Expr) classSet {
+	a, ok := v.(*pyscan.Attribute)
+	if !ok || c.locals.own == nil || !isName(a.Value, c.locals.self) {
+		return nil
+	}
+	return c.locals.own.contents[a.Attr]
+}
+
+// callSkip is what it costs to believe that a call left no event.
+func (c *compiler) callSkip(name string, call *pyscan.Call, plain bool) cost {
+	k := &c.gate.callee
+	skip := skipCall
+	if k.class {
+		skip = skipClass
+		if facts := c.module.classes[name]; facts != nil && facts.methods["__init__"] != nil {
+			skip = skipCall // the class is here and has an __init__
+		}
+	}
+	if silentCallables[name] && (plain && !k.variable || k.imported) {
+		skip = skipOptional
+	}
+	if c.module.generators[name] || c.module.coroutines[name] || generatorCallables[name] || c.locals.iterated[call] {
+		skip = min(skip, skipGenerator)
+	}
+	return skip
+}
+
+func (c *compiler) attribute(s *pyscan.Site) {
+	x := c.gate
+	a := s.Node.(*pyscan.Attribute)
+	x.repeats = true
+	own := c.locals.own
+	if own == nil || !isName(a.Value, c.locals.self) {
+		return
+	}
+	if own.properties[a.Attr] != nil {
+		x.skip = skipClass
+		return
+	}
+	if set := own.attributes[a.Attr]; set.known() {
+		x.skip = skipModule
+	}
+}
+
+// index fills what one element of a subscript's index can dispatch to.
+func (c *compiler) index(e pyscan.Expr) {
+	x := c.gate
+	switch e := e.(type) {
+	case *pyscan.Slice:
+		if e.Lower != nil || e.Upper != nil || e.Step != nil {
+			x.accepts = sliceIndex
+		}
+	case *pyscan.Constant:
+		switch e.Kind {
+		case pyscan.ConstNone:
+			x.accepts = noneIndex
+		case pyscan.ConstInt:
+			x.accepts = integerIndex
+		case pyscan.ConstTrue, pyscan.ConstFalse:
+			x.accepts = dynamicIndex
+		}
+	case *pyscan.UnaryOp:
+		if e.Op == "-" {
+			x.accepts = integerIndex
+		} else {
+			x.accepts = dynamicIndex
+		}
+	case *pyscan.Starred:
+		x.accepts, x.repeats = dynamicIndex, true
+	default:
+		x.accepts = dynamicIndex
+		if c.locals.isInteger(e) {
+			x.accepts = integerIndex
+		}
+	}
+}
+
+var (
+	sliceIndex   = nameSet("slice")
+	noneIndex    = nameSet("unsqueeze")
+	integerIndex = nameSet("select")
+	dynamicIndex = nameSet("select", "item", "_local_scalar_dense", "is_nonzero", "slice", "index", "masked_select", "unsqueeze", "nonzero")
+)
+
+// pointsOf are the points of the statement whose first line is line.
+func (g *graph) pointsOf(line int32) []int32 {
+	var points []int32
+	for p, l := range g.lines {
+		if l == line && int32(p) != g.exit {
+			points = append(points, int32(p))
+		}
+	}
+	return points
+}
+
+// hasLine reports whether any point of the function lies on the line.
+func (g *graph) hasLine(line int32) bool { return slices.Contains(g.lines, line) }

@@ -1,0 +1,312 @@
+package attribute
+
+import "stepline/pyscan"
+
+// localFacts is what a function says about its own names.
+type localFacts struct {
+	// bound are the function's parameters and every name it assigns.
+	bound map[string]bool
+	// integers are names that hold Python numbers whatever happens: operators on them leave no event.
+	integers map[string]bool
+	// aliases are the callables a name may stand for: `f = obj.g` and parameters' defaults.
+	aliases map[string][]string
+	// classes are the classes a local may be an instance of, known from the own class's attributes.
+	classes map[string]classSet
+	// sources names where a local's values come from: the generator function for `for x in parts: …` with `parts = self.walk()`.
+	sources map[string]string
+	// iterated are the calls that a for loop or comprehension iterates directly.
+	iterated map[pyscan.Expr]bool
+	self     string
+	own      *classFacts
+}
+
+// value is one thing assigned to a name: an expression, or what is known without one.
+type value struct {
+	expr    pyscan.Expr
+	integer bool
+}
+
+func newLocalFacts(module *moduleFacts, fn *pyscan.Function) *localFacts {
+	l := &localFacts{bound: map[string]bool{}, integers: map[string]bool{}, aliases: map[string][]string{}, classes: map[string]classSet{}, sources: map[string]string{}, iterated: map[pyscan.Expr]bool{}}
+	l.own, l.self = module.classOf(fn)
+	assigned := map[string][]value{}
+	note := func(target pyscan.Expr, v value) { l.note(assigned, target, v) }
+	// An inner function sees the names of those around it.
+	for scope := fn; scope != nil; scope = scope.Parent {
+		if scope.Name == "<module>" && scope != fn {
+			break
+		}
+		for _, p := range scope.Params {
+			l.bound[p.Name] = true
+			assigned[p.Name] = append(assigned[p.Name], value{})
+			l.addAlias(p.Name, p.Default)
+		}
+		pyscan.Walk(scope, func(n pyscan.Node) bool {
+			l.visit(n, note)
+			return true
+		})
+	}
+	if fn.Name != "<module>" {
+		for name := range assigned {
+			l.bound[name] = true
+		}
+	}
+	l.inferIntegers(assigned)
+	return l
+}
+
+// visit notes the bindings of one node.
+func (l *localFacts) visit(n pyscan.Node, note func(pyscan.Expr, value)) {
+	switch n := n.(type) {
+	case *pyscan.Assign:
+		for _, t := range n.Targets {
+			note(t, value{expr: n.Value})
+			l.assign(t, n.Value)
+		}
+	case *pyscan.AugAssign:
+		note(n.Target, value{expr: n.Value})
+	case *pyscan.NamedExpr:
+		note(n.Target, value{expr: n.Value})
+		l.assign(n.Target, n.Value)
+	case *pyscan.For:
+		l.loop(n.Target, n.Iter, note)
+	case *pyscan.ForClause:
+		l.loop(n.Target, n.Iter, note)
+	case *pyscan.WithItem:
+		if n.Target != nil {
+			note(n.Target, value{})
+		}
+	}
+}
+
+// note records what a target receives; unpacking goes element by element where the value shows them.
+func (l *localFacts) note(assigned map[string][]value, target pyscan.Expr, v value) {
+	switch t := target.(type) {
+	case *pyscan.Name:
+		assigned[t.ID] = append(assigned[t.ID], v)
+	case *pyscan.Starred:
+		l.note(assigned, t.Value, value{})
+	case *pyscan.Tuple:
+		l.noteElements(assigned, t.Elems, v)
+	case *pyscan.List:
+		l.noteElements(assigned, t.Elems, v)
+	}
+}
+
+func (l *localFacts) noteElements(assigned map[string][]value, targets []pyscan.Expr, v value) {
+	var values []pyscan.Expr
+	switch x := v.expr.(type) {
+	case *pyscan.Tuple:
+		values = x.Elems
+	case *pyscan.List:
+		values = x.Elems
+	}
+	for i, t := range targets {
+		if len(values) == len(targets) {
+			l.note(assigned, t, value{expr: values[i]})
+			continue
+		}
+		l.note(assigned, t, value{integer: v.integer || isShape(v.expr)})
+	}
+}
+
+// isShape reports whether an expression is a tensor's shape: unpacked, it gives integers.
+func isShape(e pyscan.Expr) bool {
+	switch x := e.(type) {
+	case *pyscan.Attribute:
+		return x.Attr == "shape"
+	case *pyscan.Call:
+		return pyscan.LastName(x.Func) == "size" && len(x.Args) == 0
+	case *pyscan.Subscript:
+		if _, slice := x.Index.(*pyscan.Slice); slice {
+			return isShape(x.Value)
+		}
+	}
+	return false
+}
+
+// assign notes aliases, classes and sources of a name.
+func (l *localFacts) assign(target, v pyscan.Expr) {
+	if targets, ok := target.(*pyscan.Tuple); ok {
+		if values, ok := v.(*pyscan.Tuple); ok && len(values.Elems) == len(targets.Elems) {
+			for i, t := range targets.Elems {
+				l.assign(t, values.Elems[i])
+			}
+		}
+		return
+	}
+	name, ok := target.(*pyscan.Name)
+	if !ok || v == nil {
+		return
+	}
+	l.addAlias(name.ID, v)
+	if c, ok := v.(*pyscan.Call); ok {
+		l.sources[name.ID] = pyscan.LastName(c.Func)
+	}
+	l.addClasses(name.ID, v, false)
+}
+
+func (l *localFacts) addAlias(name string, v pyscan.Expr) {
+	switch x := v.(type) {
+	case *pyscan.Name, *pyscan.Attribute:
+		l.aliases[name] = append(l.aliases[name], pyscan.LastName(v))
+	case *pyscan.IfExp:
+		l.addAlias(name, x.Body)
+		l.addAlias(name, x.Else)
+	case *pyscan.Call:
+		// f = partial(g, …): calling f enters g.
+		if pyscan.LastName(x.Func) == "partial" && len(x.Args) > 0 {
+			l.addAlias(name, x.Args[0])
+		}
+	}
+}
+
+// addClasses carries the classes of `self.x`, or of what `self.x` contains, to a local name.
+func (l *localFacts) addClasses(name string, v pyscan.Expr, elements bool) {
+	if s, ok := v.(*pyscan.Subscript); ok {
+		v, elements = s.Value, true
+	}
+	a, ok := v.(*pyscan.Attribute)
+	if !ok || l.own == nil || !isName(a.Value, l.self) {
+		l.mergeClasses(name, classSet{unknownClass: true})
+		return
+	}
+	set := l.own.attributes[a.Attr]
+	if elements {
+		set = l.own.contents[a.Attr]
+	}
+	if len(set) == 0 {
+		set = classSet{unknownClass: true}
+	}
+	l.mergeClasses(name, set)
+}
+
+func (l *localFacts) mergeClasses(name string, set classSet) {
+	merged := l.classes[name]
+	if merged == nil {
+		merged = classSet{}
+		l.classes[name] = merged
+	}
+	for c := range set {
+		merged[c] = true
+	}
+}
+
+// loop notes the bindings of a for clause.
+func (l *localFacts) loop(target, iter pyscan.Expr, note func(pyscan.Expr, value)) {
+	call, ok := iter.(*pyscan.Call)
+	if !ok {
+		note(target, value{})
+		if name, ok := target.(*pyscan.Name); ok {
+			l.addClasses(name.ID, iter, true)
+		}
+		return
+	}
+	l.iterated[call] = true
+	targets, _ := target.(*pyscan.Tuple)
+	switch pyscan.LastName(call.Func) {
+	case "range":
+		note(target, value{integer: true})
+	case "enumerate":
+		if targets != nil && len(targets.Elems) == 2 && len(call.Args) > 0 {
+			note(targets.Elems[0], value{integer: true})
+			l.loop(targets.Elems[1], call.Args[0], note)
+			return
+		}
+		note(target, value{})
+	case "zip":
+		if targets != nil && len(targets.Elems) == len(call.Args) {
+			for i, t := range targets.Elems {
+				l.loop(t, call.Args[i], note)
+			}
+			return
+		}
+		note(target, value{})
+	default:
+		note(target, value{})
+		if name, ok := target.(*pyscan.Name); ok {
+			l.mergeClasses(name.ID, classSet{unknownClass: true})
+		}
+	}
+}
+
+// inferIntegers keeps the names whose every value is a Python number, going round until nothing changes.
+func (l *localFacts) inferIntegers(assigned map[string][]value) {
+	for name := range assigned {
+		l.integers[name] = true
+	}
+	for changed := true; changed; {
+		changed = false
+		for name := range l.integers {
+			for _, v := range assigned[name] {
+				if !v.integer && (v.expr == nil || !l.isInteger(v.expr)) {
+					delete(l.integers, name)
+					changed = true
+					break
+				}
+			}
+		}
+	}
+}
+
+// isInteger reports whether an expression is a Python number or string, so that operators on it leave no event.
+func (l *localFacts) isInteger(e pyscan.Expr) bool {
+	switch x := e.(type) {
+	case *pyscan.Constant, *pyscan.FString:
+		return true
+	case *pyscan.Name:
+		return l.integers[x.ID]
+	case *pyscan.BinOp:
+		return l.isInteger(x.Left) && l.isInteger(x.Right)
+	case *pyscan.UnaryOp:
+		return x.Op == "not" || l.isInteger(x.Operand)
+	case *pyscan.IfExp:
+		return l.isInteger(x.Body) && l.isInteger(x.Else)
+	case *pyscan.Compare:
+		if !l.isInteger(x.Left) {
+			return false
+		}
+		for _, r := range x.Rights {
+			if !l.isInteger(r) {
+				return false
+			}
+		}
+		return true
+	case *pyscan.Attribute:
+		return x.Attr == "ndim" || x.Attr == "shape" || x.Attr == "itemsize"
+	case *pyscan.Subscript:
+		return isShape(x.Value)
+	case *pyscan.Call:
+		return l.isIntegerCall(x)
+	}
+	return false
+}
+
+func (l *localFacts) isIntegerCall(x *pyscan.Call) bool {
+	name := pyscan.LastName(x.Func)
+	if _, plain := x.Func.(*pyscan.Name); plain {
+		if integerFunctions[name] {
+			return true
+		}
+		if name != "min" && name != "max" && name != "sum" && name != "abs" || len(x.Args) == 0 {
+			return false
+		}
+		for _, a := range x.Args {
+			if !l.isInteger(a) {
+				return false
+			}
+		}
+		return true
+	}
+	return integerMethods[name] || pyscan.RootName(x.Func) == "math"
+}
+
+// classOf is the class whose method a function is, or lies in, and the name of that method's first parameter.
+func (m *moduleFacts) classOf(fn *pyscan.Function) (*classFacts, string) {
+	for ; fn != nil; fn = fn.Parent {
+		if fn.Class != nil {
+			return m.classes[fn.Class.Name], firstParameter(fn)
+		}
+	}
+	return nil, ""
+}
