@@ -69,6 +69,9 @@ type OpDetail struct {
 	ForwardThread int32
 	// Dims and Types are the interned raw text of "Input Dims" and "Input type" (0 if absent).
 	Dims, Types NameID
+	// CallStack is the interned text of "Call stack" (torch 1.8–1.12 with with_stack): frames innermost first, separated by ";",
+	// each `file.py(LINE): function` with LINE the line that was running. 0 if absent.
+	CallStack NameID
 }
 
 // PythonDetail holds the args of a Python frame.
@@ -100,7 +103,8 @@ type GPUDetail struct {
 	OccupancyPercent, BlocksPerSM float32
 	// GraphNode is the CUDA graph node id, 0 outside graphs.
 	GraphNode uint64
-	// External is the torch op's "External id" as the GPU event states it (it can lie), 0 if absent.
+	// External is the torch op's "External id" as the GPU event states it. It can lie, so it is kept only where there is no
+	// correlation id to go by; 0 otherwise.
 	External uint64
 	// Collective is a row of Index.Collectives for NCCL kernels with metadata, −1 otherwise.
 	Collective int32

@@ -15,16 +15,28 @@ type Index struct {
 	Memory      []MemoryDetail
 	Locations   []Location
 	Collectives []Collective
+	// CallLines are the distinct recorded call lines (CallLineOf); none without a sidecar. callLineOf is by row of Python.
+	CallLines  []CallLine
+	callLineOf []int32
 
 	// Parent is the enclosing host event on the same thread (NoEvent for roots and for everything that is no host event).
 	// "Python parent id" decides where it is there, containment in time otherwise; ends are clamped (EndNs).
 	Parent []EventID
-	// clampedEndNs holds the ends that differ from the recorded ones: a child never outlives its parent.
-	clampedEndNs map[EventID]int64
+	// subtreeEnd is, per event, the row after its last descendant.
+	subtreeEnd []EventID
+	// threadRows holds each thread's first row, and one past the last.
+	threadRows []EventID
+	// clamps holds the ends that differ from the recorded ones, by row: a child never outlives its parent. clamped has their bits.
+	clamps  []clamp
+	clamped []uint64
 
 	// Launch is, per GPU event, the runtime call with its correlation id (NoEvent if the file has none).
-	// It is indexed by EventID; only GPU rows are meaningful. Launched is the reverse.
+	// It is indexed by EventID; only GPU rows are meaningful. GPUOf is the reverse.
 	Launch []EventID
+	// launched holds the GPU events of each call together, launchRows the calls; see linkLaunches.
+	launched, launchRows []EventID
+	// cutDurNs holds the durations of GPU events that overrun their stream; see findOverruns.
+	cutDurNs map[EventID]int64
 	// ForwardOf is, per "autograd::engine::evaluate_function" op, the forward op whose backward it runs:
 	// the last, innermost forward op with its sequence number on its forward thread. NoEvent elsewhere.
 	ForwardOf map[EventID]EventID

@@ -1,0 +1,188 @@
+package traceindex
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Build orders and links the events. The Builder is empty afterwards. The only error is ctx's.
+func (b *Builder) Build(ctx context.Context) (*Index, error) {
+	b.orderThreads()
+	rows, first, err := b.sortedRows(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ix := &Index{
+		Meta: b.Meta, Threads: b.threads, Warnings: b.Warnings,
+		Ops: b.ops, Python: b.python, GPU: b.gpu, Memory: b.memory, Collectives: b.collectives,
+		threadRows: make([]EventID, len(first)),
+	}
+	for i, r := range first {
+		ix.threadRows[i] = EventID(r)
+	}
+	b.evIdx, b.opRows, b.gpuRows, b.byKey = nil, nil, nil, nil
+	ix.Events.StartNs = b.cols.start.gather(rows)
+	ix.Events.DurNs = b.cols.dur.gather(rows)
+	ix.Events.Link = b.cols.link.gather(rows)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	ix.Events.Name = b.cols.name.gather(rows)
+	ix.Events.Thread = b.cols.thread.gather(rows)
+	ix.Events.Detail = b.cols.detail.gather(rows)
+	ix.Events.Category = b.cols.category.gather(rows)
+	for i, n := range ix.Events.Name {
+		if other, ok := b.renamed[n]; ok {
+			ix.Events.Name[i] = other
+		}
+	}
+	ix.Names = b.names.texts
+	flows := b.flows
+	b.names, b.flows, b.n = nil, nil, 0
+	if err := ix.link(ctx, flows); err != nil {
+		return nil, err
+	}
+	ix.nameDevice(b.DeviceNames)
+	return ix, nil
+}
+
+// link computes everything that follows from the columns.
+func (ix *Index) link(ctx context.Context, flows []forwardFlow) error {
+	ix.locate()
+	for t := range ix.Threads {
+		if ix.Threads[t].GPU {
+			continue
+		}
+		first, end := ix.RowsOf(ThreadID(t))
+		for row := first; row < end; row++ {
+			if ix.Events.Category[row].IsHost() {
+				ix.HostThreads = append(ix.HostThreads, ThreadID(t))
+				break
+			}
+		}
+	}
+	if err := ix.linkFrames(ctx); err != nil {
+		return err
+	}
+	ix.gpuEventsInOrder()
+	if err := ix.linkLaunches(ctx); err != nil {
+		return err
+	}
+	if err := ix.linkBackward(ctx, flows); err != nil {
+		return err
+	}
+	ix.findSteps()
+	ix.findOverruns()
+	ix.judgeQuality()
+	return ctx.Err()
+}
+
+// nameDevice fills Meta.Device with the name of the device with most GPU events, else of the lowest-numbered one.
+func (ix *Index) nameDevice(names map[int64]string) {
+	if len(names) == 0 || ix.Meta.Device != "" {
+		return
+	}
+	events := map[int64]int{}
+	for _, g := range ix.GPUEvents {
+		events[ix.DeviceOf(g)]++
+	}
+	ids := slices.Sorted(maps.Keys(names))
+	best := ids[0]
+	for _, id := range ids {
+		if events[id] > events[best] {
+			best = id
+		}
+	}
+	ix.Meta.Device = names[best]
+}
+
+// locate parses each distinct name of a Python frame once.
+func (ix *Index) locate() {
+	const unknown = -2
+	ofName := make([]int32, len(ix.Names))
+	for i := range ofName {
+		ofName[i] = unknown
+	}
+	for row, c := range ix.Events.Category {
+		d := ix.Events.Detail[row]
+		if c != CategoryPython || d < 0 {
+			continue
+		}
+		n := ix.Events.Name[row]
+		if ofName[n] == unknown {
+			ofName[n] = -1
+			if l, ok := ParseLocation(ix.Names[n]); ok {
+				ofName[n] = int32(len(ix.Locations))
+				ix.Locations = append(ix.Locations, l)
+			}
+		}
+		ix.Python[d].Location = ofName[n]
+	}
+}
+
+// ParseLocation reads a Python frame's name, `file.py(LINE): function` (torch/csrc/profiler: fmt::format("{}({}): {}")). It
+// reports false for names of any other form: modules, built-in functions.
+func ParseLocation(name string) (Location, bool) {
+	// The function's name may hold "): " only in damaged files, a path may hold "(": the first "(digits): " counts.
+	for from := 0; ; {
+		i := strings.Index(name[from:], "): ")
+		if i < 0 {
+			return Location{}, false
+		}
+		i += from
+		open := strings.LastIndexByte(name[:i], '(')
+		if open > 0 && open+1 < i {
+			if line, err := strconv.Atoi(name[open+1 : i]); err == nil {
+				if line < 0 {
+					line = 0
+				}
+				return Location{File: strings.ReplaceAll(name[:open], `\`, "/"), Line: line, Function: name[i+len("): "):]}, true
+			}
+		}
+		from = i + 1
+	}
+}
+
+// judgeQuality adds the warnings that follow from the events themselves.
+func (ix *Index) judgeQuality() {
+	warn := func(code, format string, args ...any) {
+		ix.Warnings = append(ix.Warnings, Warning{Code: code, Message: fmt.Sprintf(format, args...), File: ix.Meta.File})
+	}
+	us := func(ns int64) string {
+		return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(float64(ns)/1000, 'f', 3, 64), "0"), ".") + " µs"
+	}
+	if skew := ix.Skew(); skew.Before > 0 {
+		warn("clock-skew", "the clocks of host and GPU disagree: the first GPU event of %d of %d launches starts before its launch, by up to %s; these launches count in no launch delay",
+			skew.Before, skew.Launches, us(skew.MaxNs))
+	}
+	if over := ix.Overruns(); len(over) > 0 {
+		worst := over[0]
+		var raw, cut int64
+		for _, e := range over {
+			raw += ix.Events.DurNs[e]
+			cut += ix.GPUDurNs(e)
+			if ix.Events.DurNs[e] > ix.Events.DurNs[worst] {
+				worst = e
+			}
+		}
+		warn("impossible-duration", "%d GPU events run over later events of their own stream and are cut to the next one's start: %s recorded, %s counted; the longest is %q with %s recorded, %s counted",
+			len(over), us(raw), us(cut), shorten(ix.Name(worst)), us(ix.Events.DurNs[worst]), us(ix.GPUDurNs(worst)))
+	}
+}
+
+// shorten cuts a name for a message.
+func shorten(name string) string {
+	const most = 80
+	if len(name) <= most {
+		return name
+	}
+	return strings.ToValidUTF8(name[:most], "") + "…"
+}
+
+// UnixTime is a moment of the trace as wall-clock time.
+func (ix *Index) UnixTime(ns int64) time.Time { return time.Unix(0, ix.Meta.BaseUnixNs+ns) }

@@ -1,0 +1,233 @@
+package traceindex
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Interval is a half-open span of time, in nanoseconds since Meta.BaseUnixNs.
+type Interval struct{ StartNs, EndNs int64 }
+
+// DurNs is the interval's length.
+func (v Interval) DurNs() int64 { return v.EndNs - v.StartNs }
+
+// gpuEventsInOrder lists kernels, copies and memsets in start order over all streams.
+func (ix *Index) gpuEventsInOrder() {
+	ev := &ix.Events
+	n := 0
+	for _, c := range ev.Category {
+		if c.IsGPUWork() {
+			n++
+		}
+	}
+	ix.GPUEvents = make([]EventID, 0, n)
+	for row := range EventID(ev.Len()) {
+		if ev.Category[row].IsGPUWork() {
+			ix.GPUEvents = append(ix.GPUEvents, row)
+		}
+	}
+	byStart := func(x, y EventID) int { return cmp.Or(cmp.Compare(ev.StartNs[x], ev.StartNs[y]), cmp.Compare(x, y)) }
+	if !slices.IsSortedFunc(ix.GPUEvents, byStart) {
+		slices.SortFunc(ix.GPUEvents, byStart)
+	}
+}
+
+// findOverruns cuts durations that cannot be: an event that covers a later one of its own stream whole, though a stream runs
+// one thing after the other (nodes of one CUDA graph may run side by side, and are left alone). Such an event is taken to end
+// where the next one starts.
+func (ix *Index) findOverruns() {
+	ev := &ix.Events
+	const toleranceNs = 1000 // rounding of old versions to whole microseconds
+	for t := range ix.Threads {
+		first, end := ix.RowsOf(ThreadID(t))
+		if !ix.Threads[t].GPU {
+			continue
+		}
+		for row := first; row < end; row++ {
+			if !ev.Category[row].IsGPUWork() {
+				continue
+			}
+			for next := row + 1; next < end; next++ {
+				if !ev.Category[next].IsGPUWork() || ev.StartNs[next] == ev.StartNs[row] {
+					continue
+				}
+				if ev.EndNs(next)+toleranceNs < ev.EndNs(row) && !(ev.Link[row] != 0 && ev.Link[next] == ev.Link[row]) &&
+					!(ix.graphNode(row) && ix.graphNode(next)) {
+					if ix.cutDurNs == nil {
+						ix.cutDurNs = map[EventID]int64{}
+					}
+					ix.cutDurNs[row] = ev.StartNs[next] - ev.StartNs[row]
+				}
+				break
+			}
+		}
+	}
+}
+
+func (ix *Index) graphNode(row EventID) bool {
+	d := ix.Events.Detail[row]
+	return d >= 0 && ix.GPU[d].GraphNode != 0
+}
+
+// GPUDurNs is the time a GPU event occupied its stream: its recorded duration (Events.DurNs), cut where that is impossible
+// (Overruns).
+func (ix *Index) GPUDurNs(e EventID) int64 {
+	if ix.cutDurNs != nil {
+		if d, ok := ix.cutDurNs[e]; ok {
+			return d
+		}
+	}
+	return ix.Events.DurNs[e]
+}
+
+// Overruns are the GPU events whose recorded duration runs over later events of their own stream, in row order.
+func (ix *Index) Overruns() []EventID {
+	rows := make([]EventID, 0, len(ix.cutDurNs))
+	for r := range ix.cutDurNs {
+		rows = append(rows, r)
+	}
+	slices.Sort(rows)
+	return rows
+}
+
+// GPUTotalNs is the plain sum of the GPU events' durations (GPUDurNs).
+func (ix *Index) GPUTotalNs() int64 {
+	var sum int64
+	for _, g := range ix.GPUEvents {
+		sum += ix.GPUDurNs(g)
+	}
+	return sum
+}
+
+// BusyNs is the time during which a device ran something: the union of its streams' events, added over devices.
+func (ix *Index) BusyNs() int64 {
+	until := map[int64]int64{} // device → end of what it has run so far
+	var sum int64
+	for _, g := range ix.GPUEvents {
+		device := ix.DeviceOf(g)
+		start, end := ix.Events.StartNs[g], ix.Events.StartNs[g]+ix.GPUDurNs(g)
+		if u, ok := until[device]; ok && u > start {
+			start = u
+		}
+		if end > start {
+			sum += end - start
+			until[device] = end
+		}
+	}
+	return sum
+}
+
+// BusyIntervals is the union of all GPU work (kernels, copies, memsets, on any stream of any device) as disjoint intervals in
+// order.
+func (ix *Index) BusyIntervals() []Interval {
+	var out []Interval
+	for _, g := range ix.GPUEvents {
+		start, end := ix.Events.StartNs[g], ix.Events.StartNs[g]+ix.GPUDurNs(g)
+		if n := len(out); n > 0 && start <= out[n-1].EndNs {
+			out[n-1].EndNs = max(out[n-1].EndNs, end)
+			continue
+		}
+		out = append(out, Interval{start, end})
+	}
+	return out
+}
+
+// StepsSpan is from the first step's start to the last step's end; without steps, the span of all host and GPU events.
+func (ix *Index) StepsSpan() Interval {
+	if len(ix.Steps) > 0 {
+		v := Interval{ix.Steps[0].StartNs, ix.Steps[0].EndNs}
+		for _, s := range ix.Steps {
+			v.StartNs, v.EndNs = min(v.StartNs, s.StartNs), max(v.EndNs, s.EndNs)
+		}
+		return v
+	}
+	return ix.Span()
+}
+
+// Span is from the first start to the last end of host spans and GPU work.
+func (ix *Index) Span() Interval {
+	var v Interval
+	any := false
+	for row := range EventID(ix.Events.Len()) {
+		c := ix.Events.Category[row]
+		end := ix.Events.EndNs(row)
+		switch {
+		case c.IsGPUWork():
+			end = ix.Events.StartNs[row] + ix.GPUDurNs(row)
+		case !c.IsHost():
+			continue
+		}
+		start := ix.Events.StartNs[row]
+		if !any {
+			v, any = Interval{start, end}, true
+			continue
+		}
+		v.StartNs, v.EndNs = min(v.StartNs, start), max(v.EndNs, end)
+	}
+	return v
+}
+
+// IdleIntervals are the times within StepsSpan in which nothing ran on the GPU, in order.
+func (ix *Index) IdleIntervals() []Interval { return Complement(ix.BusyIntervals(), ix.StepsSpan()) }
+
+// Complement is what of span is in none of busy; busy is in order and disjoint.
+func Complement(busy []Interval, span Interval) []Interval {
+	var out []Interval
+	at := span.StartNs
+	for _, b := range busy {
+		if b.EndNs <= at {
+			continue
+		}
+		if b.StartNs >= span.EndNs {
+			break
+		}
+		if b.StartNs > at {
+			out = append(out, Interval{at, b.StartNs})
+		}
+		at = b.EndNs
+	}
+	if at < span.EndNs {
+		out = append(out, Interval{at, span.EndNs})
+	}
+	return out
+}
+
+// ClockSkew compares GPU events' starts with those of the calls that launched them.
+type ClockSkew struct {
+	// Launches are the calls with GPU work; Before those whose first GPU event starts before the call does, which cannot be:
+	// the clocks of host and device disagree by at least MaxNs.
+	Launches, Before int
+	MaxNs            int64
+	// MeanDelayNs is the mean time from a call's start to the start of its first GPU event, over the sound ones.
+	MeanDelayNs int64
+}
+
+// Skew measures the clock skew of host and device. One delay counts per call: a graph launch has one.
+func (ix *Index) Skew() ClockSkew {
+	var s ClockSkew
+	var sum int64
+	for _, call := range ix.launchRows {
+		delay, _ := ix.LaunchDelayNs(call)
+		s.Launches++
+		if delay < 0 {
+			s.Before++
+			s.MaxNs = max(s.MaxNs, -delay)
+			continue
+		}
+		sum += delay
+	}
+	if n := s.Launches - s.Before; n > 0 {
+		s.MeanDelayNs = sum / int64(n)
+	}
+	return s
+}
+
+// LaunchDelayNs is the time from the start of a runtime call to the start of its first GPU event, negative under clock skew;
+// false if it has none.
+func (ix *Index) LaunchDelayNs(call EventID) (int64, bool) {
+	gpu := ix.GPUOf(call)
+	if len(gpu) == 0 {
+		return 0, false
+	}
+	return ix.Events.StartNs[gpu[0]] - ix.Events.StartNs[call], true
+}

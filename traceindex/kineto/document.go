@@ -1,0 +1,452 @@
+package kineto
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"stepline/traceindex"
+)
+
+// ErrNotTrace is wrapped by errors about input that is no profiler trace; the message says what it is instead.
+var ErrNotTrace = errors.New("not a profiler trace")
+
+// Read reads one trace's JSON text (unpacked already) into a Builder, which the caller may add to and then builds. file is the
+// name used in warnings. What is damaged is passed over and told in the Builder's Warnings; an error means there is nothing to
+// use: no trace (ErrNotTrace), a failing reader before any event, or the end of ctx, which is noticed within a block of half a
+// megabyte.
+func Read(ctx context.Context, r io.Reader, file string) (*traceindex.Builder, error) {
+	return read(ctx, r, file, blockBytes)
+}
+
+func read(ctx context.Context, r io.Reader, file string, block int) (*traceindex.Builder, error) {
+	w := newWindow(ctx, r, block)
+	defer w.close()
+	d := &document{w: w, p: parser{b: traceindex.NewBuilder(file), w: w, plain: -1,
+		processes: map[string]string{}, labels: map[string]string{}, titles: map[[2]string]string{}}}
+	for i := range d.p.threads {
+		d.p.threads[i].id = -1
+	}
+	if err := d.read(); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	d.p.finish(file)
+	d.tellEnd(file)
+	d.describe()
+	return d.p.b, nil
+}
+
+// document is the text around the events.
+type document struct {
+	w *window
+	p parser
+
+	haveEvents bool // an event list was found
+	array      bool // the text is the list itself
+	whole      bool // the last bracket was seen
+	keys       []string
+	values     map[string]json.RawMessage
+}
+
+// wanted are the top-level keys that are read; others are passed over whatever their size.
+var wanted = map[string]bool{"deviceProperties": true, "distributedInfo": true, "baseTimeNanoseconds": true, "baseTimeNanosecond": true,
+	"traceName": true, "schema": true, "hip_runtime_version": true, "cuda_runtime_version": true, "PT Profile ID": true}
+
+// peek is the next byte that is no space, 0 at the end of the input.
+func (d *document) peek() byte {
+	w := d.w
+	for {
+		w.pos = skipSpace(w.buf[:w.n], w.pos)
+		if w.pos < w.n {
+			return w.buf[w.pos]
+		}
+		if !w.more() {
+			return 0
+		}
+	}
+}
+
+func (d *document) read() error {
+	first := d.peek()
+	if first == 0xef && d.w.n-d.w.pos >= 3 && string(d.w.buf[d.w.pos:d.w.pos+3]) == "\ufeff" {
+		d.w.pos += 3
+		first = d.peek()
+	}
+	if err := d.w.ctx.Err(); err != nil {
+		return err
+	}
+	switch {
+	case first == 0 && d.w.pos >= d.w.n:
+		if !d.w.endedWell() {
+			return fmt.Errorf("cannot be read: %w", d.w.err)
+		}
+		return fmt.Errorf("%w: empty file", ErrNotTrace)
+	case first == '[':
+		d.array, d.haveEvents = true, true
+		d.w.pos++
+		d.events()
+		if d.p.b.Len() == 0 && d.p.damaged.n > 0 {
+			return fmt.Errorf("%w: a JSON array, but not of events", ErrNotTrace)
+		}
+		return nil
+	case first == '{':
+		d.w.pos++
+		return d.object()
+	}
+	head := d.w.buf[d.w.pos:min(d.w.n, d.w.pos+512)]
+	return fmt.Errorf("%w: %s", ErrNotTrace, describeText(head))
+}
+
+// describeText names text that does not begin like JSON.
+func describeText(head []byte) string {
+	text := strings.ToLower(string(head))
+	switch {
+	case strings.HasPrefix(text, "<!doctype html"), strings.HasPrefix(text, "<html"):
+		return "HTML, not JSON (a web page was saved in its place)"
+	case strings.HasPrefix(text, "version https://git-lfs"):
+		return "Git LFS pointer - fetch the real file (git lfs pull)"
+	case strings.HasPrefix(text, "<"):
+		return "XML or HTML, not JSON"
+	}
+	return "the text is not JSON"
+}
+
+// object reads the top-level object: keys in any order, before and after the events.
+func (d *document) object() error {
+	w := d.w
+	d.values = map[string]json.RawMessage{}
+	for {
+		switch c := d.peek(); c {
+		case '"':
+		case ',':
+			w.pos++
+			continue
+		case '}':
+			w.pos++
+			d.whole = true
+			return d.judge()
+		default:
+			if c == 0 && w.pos >= w.n {
+				return d.judge()
+			}
+			if !d.haveEvents {
+				return fmt.Errorf("%w: damaged JSON at byte %d, before any event", ErrNotTrace, w.offset(w.pos))
+			}
+			d.p.damaged.note(&d.p, w.pos)
+			w.pos++
+			continue
+		}
+		key, ok := d.key()
+		if !ok {
+			return d.judge()
+		}
+		if len(d.keys) < 1000 {
+			d.keys = append(d.keys, key)
+		}
+		switch c := d.peek(); {
+		case key == "traceEvents" && c == '[':
+			d.haveEvents = true
+			w.pos++
+			if !d.events() {
+				return nil
+			}
+		case wanted[key]:
+			raw, ok := d.piece()
+			if !ok {
+				return d.judge()
+			}
+			d.values[key] = raw
+		default:
+			if !d.pass() {
+				return d.judge()
+			}
+		}
+	}
+}
+
+// key reads `"key" :`.
+func (d *document) key() (string, bool) {
+	w := d.w
+	for {
+		if q := stringEnd(w.buf, w.pos+1); q >= 0 && q < w.n {
+			key := string(w.buf[w.pos+1 : q])
+			w.pos = q + 1
+			if d.peek() == ':' {
+				w.pos++
+			}
+			return key, true
+		}
+		if w.n-w.pos > maxPieceBytes || !w.more() {
+			return "", false
+		}
+	}
+}
+
+// piece reads a value whole.
+func (d *document) piece() (json.RawMessage, bool) {
+	w := d.w
+	for {
+		if w.pos < w.n {
+			end := valueEnd(w.buf, w.pos)
+			if end == -2 {
+				return nil, true
+			}
+			if end > 0 {
+				raw := append(json.RawMessage(nil), w.buf[w.pos:end]...)
+				w.pos = end
+				return raw, true
+			}
+		}
+		if w.n-w.pos > maxPieceBytes || !w.more() {
+			return nil, false
+		}
+	}
+}
+
+// pass skips a value of any size in constant memory.
+func (d *document) pass() bool {
+	w := d.w
+	depth := 0
+	inString := false
+	for {
+		for w.pos < w.n {
+			c := w.buf[w.pos]
+			switch {
+			case inString:
+				if c == '\\' {
+					if w.pos+1 >= w.n {
+						if !w.more() {
+							return false
+						}
+						continue
+					}
+					w.pos++
+				} else if c == '"' {
+					inString = false
+					if depth == 0 {
+						w.pos++
+						return true
+					}
+				}
+			case c == '"':
+				inString = true
+			case c == '{' || c == '[':
+				depth++
+			case c == '}' || c == ']':
+				if depth == 0 {
+					return true
+				}
+				depth--
+				if depth == 0 {
+					w.pos++
+					return true
+				}
+			case c == ',' && depth == 0:
+				return true
+			}
+			w.pos++
+		}
+		if !w.more() {
+			return false
+		}
+	}
+}
+
+// events reads the event list; it reports whether the list's end was seen.
+func (d *document) events() bool {
+	w, p := d.w, &d.p
+	for {
+		switch c := d.peek(); {
+		case c == ',':
+			w.pos++
+		case c == '{':
+			switch end := p.event(w.buf, w.pos); {
+			case end > 0:
+				p.emit(w.buf, w.pos)
+				w.pos = end
+			case end == -1:
+				if !d.grow() {
+					return false
+				}
+			default:
+				p.damaged.note(p, p.badAt)
+				if !d.resync(w.pos + 1) {
+					return false
+				}
+			}
+		case c == ']':
+			w.pos++
+			d.whole = d.array
+			return true
+		case c == 0 && w.pos >= w.n:
+			return false
+		default:
+			p.damaged.note(p, w.pos)
+			if !d.resync(w.pos) {
+				return false
+			}
+		}
+	}
+}
+
+// grow brings in the rest of an event that is not all in memory; a large one is doubled before it is tried again.
+func (d *document) grow() bool {
+	w := d.w
+	had := w.n - w.pos
+	if had > maxPieceBytes {
+		d.p.damaged.note(&d.p, w.pos)
+		return d.resync(w.pos + 1)
+	}
+	if !w.more() {
+		return false
+	}
+	for had > headroomBytes && w.n-w.pos < 2*had {
+		if !w.more() {
+			break
+		}
+	}
+	return true
+}
+
+// resync looks for the next whole event behind damage: an object with a phase and a name. The list's end cannot be told from a
+// bracket within the damage, so everything up to the next event is passed over.
+func (d *document) resync(from int) bool {
+	w, p := d.w, &d.p
+	w.pos = from
+	for {
+		for w.pos < w.n && w.buf[w.pos] != '{' {
+			w.pos++
+		}
+		if w.pos >= w.n {
+			if !w.more() {
+				return false
+			}
+			continue
+		}
+		end := p.event(w.buf, w.pos)
+		if end == -1 && w.n-w.pos < 1<<20 {
+			before := w.n - w.pos
+			if w.more() {
+				continue
+			}
+			if before == w.n-w.pos { // the end: nothing whole begins here
+				w.pos++
+				continue
+			}
+		}
+		if end > 0 && p.raw.has&hasPhase != 0 && !p.raw.name.empty() {
+			return true
+		}
+		w.pos++
+	}
+}
+
+// judge decides whether an object without (or with) events is a trace.
+func (d *document) judge() error {
+	if d.haveEvents {
+		return nil
+	}
+	if err := d.w.ctx.Err(); err != nil {
+		return err
+	}
+	if !d.w.endedWell() && d.w.err != nil {
+		return fmt.Errorf("cannot be read: %w", d.w.err)
+	}
+	has := map[string]bool{}
+	for _, k := range d.keys {
+		has[k] = true
+	}
+	switch {
+	case has["traceEvents"]:
+		return fmt.Errorf("%w: \"traceEvents\" is not a list of events", ErrNotTrace)
+	case has["nodes"] && (has["schema"] || has["finish_ts"]):
+		return fmt.Errorf("%w: a PyTorch execution graph (ExecutionTraceObserver); wanted the Kineto trace of torch.profiler", ErrNotTrace)
+	case has["cells"] && has["nbformat"]:
+		return fmt.Errorf("%w: a Jupyter notebook", ErrNotTrace)
+	case !d.whole:
+		return fmt.Errorf("%w: the JSON ends at byte %d, before any event", ErrNotTrace, d.w.offset(d.w.n))
+	}
+	return fmt.Errorf("%w: a JSON object without \"traceEvents\"", ErrNotTrace)
+}
+
+// tellEnd warns of an input that stops before its end. The array form may leave out its last bracket.
+func (d *document) tellEnd(file string) {
+	at := d.w.offset(d.w.n)
+	if err := d.w.err; err != nil && !d.w.endedWell() {
+		d.p.b.Warn(traceindex.Warning{Code: "cut-short", File: file, Byte: &at,
+			Message: fmt.Sprintf("reading stopped at byte %d of the text: %v; the %s before it are used", at, err, count(int64(d.p.b.Len()), "event"))})
+		return
+	}
+	if d.whole || d.array && d.betweenEvents() {
+		return
+	}
+	d.p.b.Warn(traceindex.Warning{Code: "cut-short", File: file, Byte: &at,
+		Message: fmt.Sprintf("the file ends early, at byte %d; the %s before it are used", at, count(int64(d.p.b.Len()), "whole event"))})
+}
+
+// betweenEvents reports whether nothing of an event is left unread.
+func (d *document) betweenEvents() bool { return d.w.pos >= d.w.n }
+
+// describe fills Meta from the values around the events.
+func (d *document) describe() {
+	m := &d.p.b.Meta
+	m.BaseUnixNs = wholeNumber(d.values["baseTimeNanoseconds"])
+	if m.BaseUnixNs == 0 {
+		m.BaseUnixNs = wholeNumber(d.values["baseTimeNanosecond"])
+	}
+	_ = json.Unmarshal(d.values["traceName"], &m.TraceName)
+	m.Producer = "torch.profiler"
+	var info struct {
+		Backend   any `json:"backend"`
+		Rank      any `json:"rank"`
+		WorldSize any `json:"world_size"`
+	}
+	if json.Unmarshal(d.values["distributedInfo"], &info) == nil {
+		m.Backend, _ = info.Backend.(string)
+		if rank, ok := anyNumber(info.Rank); ok {
+			m.Rank = rank
+		}
+		if size, ok := anyNumber(info.WorldSize); ok {
+			m.WorldSize = size
+		}
+	}
+	var devices []struct {
+		ID   any    `json:"id"`
+		Name string `json:"name"`
+	}
+	if json.Unmarshal(d.values["deviceProperties"], &devices) == nil {
+		for _, dev := range devices {
+			if id, ok := anyNumber(dev.ID); ok {
+				d.p.b.DeviceNames[int64(id)] = dev.Name
+			}
+		}
+	}
+}
+
+// wholeNumber reads a number or a quoted one exactly.
+func wholeNumber(raw json.RawMessage) int64 {
+	padded := append(append([]byte(nil), raw...), ' ')
+	padded = append(padded, make([]byte, padBytes)...)
+	if len(raw) == 0 {
+		return 0
+	}
+	v, _, _ := integer(padded, 0)
+	return v
+}
+
+func anyNumber(v any) (int, bool) {
+	switch v := v.(type) {
+	case float64:
+		return int(v), true
+	case string:
+		n, ok, _ := integerOf([]byte(v))
+		return int(n), ok
+	}
+	return 0, false
+}

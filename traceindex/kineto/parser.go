@@ -1,0 +1,310 @@
+package kineto
+
+import (
+	"fmt"
+	"math"
+
+	"stepline/traceindex"
+)
+
+// parser turns events into rows.
+type parser struct {
+	b     *traceindex.Builder
+	w     *window
+	raw   rawEvent
+	badAt int
+	plain int32 // the detail row of ops without any, −1 until there is one
+
+	kinds   []knownKind
+	threads [64]knownThread
+	// undecoded are the names that hold escapes or damage; they are decoded when all is known about the file.
+	undecoded []traceindex.NameID
+	rawPaths  bool // the writer does not escape backslashes
+	processes map[string]string
+	labels    map[string]string
+	titles    map[[2]string]string
+
+	badEscape, controlBytes, badText      firstOf
+	notANumber, noTime, negative, damaged firstOf
+	noPhase, unknownCategory, overfull    firstOf
+	lost                                  int64 // events a damaged stretch may have held
+	unknown                               string
+	hip                                   bool
+	begun                                 map[traceindex.ThreadID][]traceindex.Event
+}
+
+type knownKind struct {
+	cat  string
+	kind kind
+	ok   bool
+}
+
+type knownThread struct {
+	pid, tid string
+	gpu      bool
+	id       traceindex.ThreadID
+}
+
+// firstOf counts one kind of trouble and keeps the first place of it.
+type firstOf struct {
+	n    int64
+	byte int64
+	line int64
+	what string
+}
+
+func (f *firstOf) note(p *parser, i int) { f.noteAs(p, i, "") }
+
+func (f *firstOf) noteAs(p *parser, i int, what string) {
+	if f.n == 0 {
+		f.byte, f.line, f.what = p.w.offset(i), p.w.line(i), what
+	}
+	f.n++
+}
+
+// name interns a piece of the block, and inspects it when it is new.
+func (p *parser) name(b []byte, s span) traceindex.NameID {
+	if s.empty() {
+		return 0
+	}
+	id, isNew := p.b.NameBytes(s.of(b))
+	if isNew {
+		p.inspectName(id, s.of(b), int(s.from))
+	}
+	return id
+}
+
+func (p *parser) inspectName(id traceindex.NameID, raw []byte, from int) {
+	if raw[0] == '[' { // the text of an array, kept as it is
+		return
+	}
+	t, at := inspect(raw)
+	if t == 0 {
+		return
+	}
+	p.undecoded = append(p.undecoded, id)
+	if t&badEscape != 0 {
+		p.rawPaths = true
+		p.badEscape.note(p, from+at)
+	} else if t&hasEscape != 0 && looksLikeRawPath(string(raw)) {
+		p.badEscape.note(p, from)
+	}
+	if t&controlByte != 0 {
+		p.controlBytes.note(p, from+at)
+	}
+	if t&badUTF8 != 0 {
+		p.badText.note(p, from+max(at, 0))
+	}
+}
+
+// thread interns the event's thread. Few threads take turns, so most are found in a small table by their last bytes.
+func (p *parser) thread(b []byte, gpu bool) traceindex.ThreadID {
+	pid, tid := p.raw.pid.of(b), p.raw.tid.of(b)
+	if gpu {
+		tid = streamNumber(tid)
+	}
+	slot := 0
+	if n := len(tid); n > 0 {
+		slot = int(tid[n-1]) * 7
+	}
+	if n := len(pid); n > 0 {
+		slot += int(pid[n-1])
+	}
+	if gpu {
+		slot++
+	}
+	k := &p.threads[slot&63]
+	if k.gpu == gpu && k.pid == string(pid) && k.tid == string(tid) && k.id >= 0 {
+		return k.id
+	}
+	*k = knownThread{pid: string(pid), tid: string(tid), gpu: gpu}
+	k.id = p.b.Thread(k.pid, k.tid, gpu)
+	return k.id
+}
+
+func (p *parser) kindOf(b []byte) (kind, bool) {
+	cat := p.raw.cat.of(b)
+	for i := range p.kinds {
+		if p.kinds[i].cat == string(cat) {
+			return p.kinds[i].kind, p.kinds[i].ok
+		}
+	}
+	k, ok := kindOf(string(cat))
+	if len(p.kinds) < 64 {
+		p.kinds = append(p.kinds, knownKind{string(cat), k, ok})
+	}
+	return k, ok
+}
+
+// emit adds the event in p.raw, whose first byte is b[at].
+func (p *parser) emit(b []byte, at int) {
+	e := &p.raw
+	switch e.phase {
+	case 'X', 'B', 'E':
+	case 'M':
+		p.metadata(b)
+		return
+	case 's', 'f':
+		if cat := string(e.cat.of(b)); e.has&hasTs != 0 && e.has&hasID != 0 && (cat == "fwdbwd" || cat == "forward_backward") {
+			p.b.AddForwardFlow(uint64(e.id), e.tsNs, p.thread(b, false), e.phase == 's')
+		}
+		return
+	case 'i', 'I', 'n', 'R':
+		if string(e.name.of(b)) == "[memory]" && e.has&hasTs != 0 {
+			p.addMemory(b)
+		}
+		return
+	case 0:
+		p.noPhase.note(p, at)
+		return
+	default: // counters, async ranges, samples
+		return
+	}
+	if e.has&hasTs == 0 || e.has&hasBadTime != 0 {
+		p.noTime.note(p, at)
+		return
+	}
+	k, known := p.kindOf(b)
+	if !known {
+		k, known = kindOfProcess(string(e.pid.of(b)))
+		if !known && !e.cat.empty() {
+			if p.unknownCategory.n == 0 {
+				p.unknown = string(e.cat.of(b))
+			}
+			p.unknownCategory.note(p, at)
+		}
+	} else if k.category == traceindex.CategoryKernel {
+		k = refine(k, e.name.of(b))
+	} else if k.category == traceindex.CategoryMemory {
+		p.addMemory(b)
+		return
+	}
+	if e.durNs < 0 {
+		p.negative.note(p, at)
+		e.durNs = 0
+	}
+	if e.durNs > math.MaxInt64/4 || e.tsNs > math.MaxInt64/2 || e.tsNs < math.MinInt64/4 {
+		p.noTime.note(p, at)
+		return
+	}
+	ev := traceindex.Event{StartNs: e.tsNs, DurNs: e.durNs, Name: p.name(b, e.name), Category: k.category, Thread: p.thread(b, k.gpu), Detail: -1, EvIdx: -1}
+	if e.has&hasEvIdx != 0 && e.evIdx >= 0 && e.evIdx <= math.MaxInt32 {
+		ev.EvIdx = int32(e.evIdx)
+	}
+	switch k.category {
+	case traceindex.CategoryOp:
+		ev.Link, ev.Detail = uint64(e.external), p.opDetail(b)
+	case traceindex.CategoryAnnotation:
+		ev.Link = uint64(e.external)
+	case traceindex.CategoryPython:
+		ev.Link, ev.Detail = uint64(e.pythonID), p.pythonDetail()
+	case traceindex.CategoryRuntime:
+		ev.Link = correlation(e)
+	case traceindex.CategoryKernel, traceindex.CategoryMemcpy, traceindex.CategoryMemset, traceindex.CategorySync, traceindex.CategoryGPUAnnotation:
+		ev.Link, ev.Detail = correlation(e), p.gpuDetail(b)
+	}
+	switch e.phase {
+	case 'X':
+		p.add(ev, at)
+	case 'B':
+		if p.begun == nil {
+			p.begun = map[traceindex.ThreadID][]traceindex.Event{}
+		}
+		p.begun[ev.Thread] = append(p.begun[ev.Thread], ev)
+	case 'E':
+		if open := p.begun[ev.Thread]; len(open) > 0 {
+			begin := open[len(open)-1]
+			p.begun[ev.Thread] = open[:len(open)-1]
+			begin.DurNs = max(0, ev.StartNs-begin.StartNs)
+			p.add(begin, at)
+		}
+	}
+}
+
+func (p *parser) add(ev traceindex.Event, at int) {
+	if !p.b.Add(ev) {
+		p.overfull.note(p, at)
+	}
+}
+
+// correlation is 0 where there is none: −1 is no id, and ROCm writes 0 for RCCL's kernels (roctracer#100).
+func correlation(e *rawEvent) uint64 {
+	if e.correlation == -1 {
+		return 0
+	}
+	return uint64(e.correlation)
+}
+
+func (p *parser) addMemory(b []byte) {
+	e := &p.raw
+	if e.has&hasTs == 0 || e.has&hasBytes == 0 {
+		return
+	}
+	d := p.b.AddMemory(traceindex.MemoryDetail{Bytes: e.bytes, TotalAllocated: e.totalAlloc, TotalReserved: e.totalReserved, Device: int32(e.device)})
+	ev := traceindex.Event{StartNs: e.tsNs, Name: p.name(b, e.name), Category: traceindex.CategoryMemory, Thread: p.thread(b, false), Detail: d, EvIdx: -1}
+	if e.has&hasEvIdx != 0 && e.evIdx <= math.MaxInt32 {
+		ev.EvIdx = int32(max(e.evIdx, -1))
+	}
+	p.b.Add(ev)
+}
+
+// metadata keeps the names of processes and threads.
+func (p *parser) metadata(b []byte) {
+	e := &p.raw
+	pid := string(e.pid.of(b))
+	switch string(e.name.of(b)) {
+	case "process_name":
+		p.processes[pid] = decode(string(e.argName.of(b)), false)
+	case "process_labels":
+		p.labels[pid] = decode(string(e.argLabels.of(b)), false)
+	case "thread_name":
+		p.titles[[2]string{pid, string(streamNumber(e.tid.of(b)))}] = decode(string(e.argName.of(b)), false)
+	}
+}
+
+// finish decodes the names, names the threads and says what was wrong with the file.
+func (p *parser) finish(file string) {
+	for _, id := range p.undecoded {
+		if raw := p.b.NameText(id); true {
+			p.b.Rename(id, decode(raw, p.rawPaths))
+		}
+	}
+	for id := range p.b.Threads() {
+		t := p.b.ThreadInfo(traceindex.ThreadID(id))
+		t.Process = p.processes[t.PID]
+		if l := p.labels[t.PID]; l != "" {
+			t.Process = joinWords(t.Process, l)
+		}
+		t.Name = p.titles[[2]string{t.PID, t.TID}]
+	}
+	warn := func(f *firstOf, code, format string, args ...any) {
+		if f.n == 0 {
+			return
+		}
+		at := f.byte
+		p.b.Warn(traceindex.Warning{Code: code, File: file, Byte: &at, Message: fmt.Sprintf(format, args...) + fmt.Sprintf(", first at line %d (byte %d)", f.line, at)})
+	}
+	warn(&p.badEscape, "bad-escape", "%s with backslashes that are not escaped (a Windows path written raw), taken as they stand", count(p.badEscape.n, "name"))
+	warn(&p.controlBytes, "control-bytes", "%s with raw control bytes, shown escaped", count(p.controlBytes.n, "name"))
+	warn(&p.badText, "bad-utf8", "%s that are not UTF-8, shown escaped", count(p.badText.n, "name"))
+	warn(&p.notANumber, "not-a-number", "%s that no JSON number can be (inf, nan), taken as unknown", count(p.notANumber.n, "value"))
+	warn(&p.noTime, "no-time", "%s without a usable time, dropped", count(p.noTime.n, "event"))
+	warn(&p.negative, "negative-duration", "%s with a negative duration, taken as 0", count(p.negative.n, "event"))
+	warn(&p.noPhase, "no-phase", "%s without a phase (\"ph\"), dropped", count(p.noPhase.n, "event"))
+	warn(&p.overfull, "too-many-events", "more than %d events: %s dropped", math.MaxInt32, count(p.overfull.n, "event"))
+	warn(&p.damaged, "damaged-event", "%s where the text is no event, passed over", count(p.damaged.n, "place"))
+}
+
+func count(n int64, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+func joinWords(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + " " + b
+}

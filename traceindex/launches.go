@@ -1,0 +1,126 @@
+package traceindex
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// linkLaunches joins GPU events to the runtime calls that caused them, by correlation id (CUPTI and roctracer give a call and
+// its activities the same one; a CUDA graph launch has many). Id 0 means none.
+//
+// It fills Launch for GPU rows; for runtime rows Launch holds the place of their first GPU event in ix.launched.
+func (ix *Index) linkLaunches(ctx context.Context) error {
+	ev := &ix.Events
+	ix.Launch = make([]EventID, ev.Len())
+	var calls int
+	lo, hi := ^uint64(0), uint64(0)
+	for row := range ev.Len() {
+		ix.Launch[row] = NoEvent
+		if ev.Category[row] == CategoryRuntime && ev.Link[row] != 0 {
+			calls++
+			lo, hi = min(lo, ev.Link[row]), max(hi, ev.Link[row])
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	find := ix.callFinder(calls, lo, hi)
+	type pair struct{ call, gpu EventID }
+	pairs := make([]pair, 0, len(ix.GPUEvents))
+	for _, g := range ix.GPUEvents {
+		if ev.Link[g] == 0 {
+			continue
+		}
+		if call := find(g); call != NoEvent {
+			ix.Launch[g] = call
+			pairs = append(pairs, pair{call, g})
+		}
+	}
+	byCall := func(x, y pair) int { return cmp.Compare(x.call, y.call) }
+	if !slices.IsSortedFunc(pairs, byCall) {
+		slices.SortStableFunc(pairs, byCall) // GPUEvents are in start order, and stay so within a call
+	}
+	ix.launched = make([]EventID, len(pairs))
+	for i, p := range pairs {
+		ix.launched[i] = p.gpu
+		if i == 0 || pairs[i-1].call != p.call {
+			ix.Launch[p.call] = EventID(i)
+			ix.launchRows = append(ix.launchRows, p.call)
+		}
+	}
+	return ctx.Err()
+}
+
+// callFinder returns a function from a GPU event to the runtime call with its correlation id. Ids are mostly dense, so a plain
+// table does; a map where they are not. Of several calls with one id (a counter that began again), the last one started before
+// the GPU event is meant.
+func (ix *Index) callFinder(calls int, lo, hi uint64) func(EventID) EventID {
+	ev := &ix.Events
+	if calls == 0 {
+		return func(EventID) EventID { return NoEvent }
+	}
+	var get func(uint64) EventID
+	var put func(uint64, EventID)
+	if width := hi - lo; width < uint64(calls)*8+1024 {
+		table := make([]EventID, width+1)
+		for i := range table {
+			table[i] = NoEvent
+		}
+		get = func(id uint64) EventID {
+			if id < lo || id > hi {
+				return NoEvent
+			}
+			return table[id-lo]
+		}
+		put = func(id uint64, row EventID) { table[id-lo] = row }
+	} else {
+		table := make(map[uint64]EventID, calls)
+		get = func(id uint64) EventID {
+			if row, ok := table[id]; ok {
+				return row
+			}
+			return NoEvent
+		}
+		put = func(id uint64, row EventID) { table[id] = row }
+	}
+	var same map[uint64][]EventID
+	for row := range EventID(ev.Len()) {
+		id := ev.Link[row]
+		if ev.Category[row] != CategoryRuntime || id == 0 {
+			continue
+		}
+		if first := get(id); first == NoEvent {
+			put(id, row)
+		} else {
+			if same == nil {
+				same = map[uint64][]EventID{}
+			}
+			if same[id] == nil {
+				same[id] = []EventID{first}
+			}
+			same[id] = append(same[id], row)
+		}
+	}
+	return func(g EventID) EventID {
+		id := ev.Link[g]
+		if rows := same[id]; rows != nil {
+			return latestBefore(ev, rows, ev.StartNs[g])
+		}
+		return get(id)
+	}
+}
+
+func latestBefore(ev *Events, rows []EventID, ns int64) EventID {
+	best := rows[0]
+	for _, r := range rows[1:] {
+		before, bestBefore := ev.StartNs[r] <= ns, ev.StartNs[best] <= ns
+		switch {
+		case before && !bestBefore,
+			before && bestBefore && ev.StartNs[r] > ev.StartNs[best],
+			!before && !bestBefore && ev.StartNs[r] < ev.StartNs[best]:
+			best = r
+		}
+	}
+	return best
+}

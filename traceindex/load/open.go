@@ -1,0 +1,209 @@
+package load
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"stepline/traceindex"
+	"stepline/traceindex/kineto"
+)
+
+// Options change how inputs are opened. The zero value is good.
+type Options struct {
+	// Progress is told the bytes of the files read so far, of all of them. It is called from one goroutine at a time, often.
+	Progress func(done, total int64)
+	// Parallel is how many files are read at once; 0 means 2. Each file being read needs the memory of its events.
+	Parallel int
+}
+
+// Error is about one input that cannot be used; what is left of the run is opened all the same.
+type Error struct {
+	Path string
+	Err  error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("%s: %v", e.Path, e.Err) }
+func (e *Error) Unwrap() error { return e.Err }
+
+// Open opens files, folders and globs as one run, one rank a file. The Run holds what could be opened; the error joins an
+// *Error for each input that could not (nil if all could). In a folder, only files that are traces by content are taken, the
+// rest is passed over silently. With nothing usable the Run is nil. When ctx ends, Open returns its error soon (100 ms).
+func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, error) {
+	inputs, errs := expand(paths)
+	if len(inputs) == 0 {
+		if len(errs) == 0 {
+			errs = append(errs, errors.New("no trace given"))
+		}
+		return nil, errors.Join(errs...)
+	}
+	total := int64(0)
+	for _, in := range inputs {
+		total += in.size
+	}
+	progress := newProgress(opts.Progress, total)
+	indexes := make([]*traceindex.Index, len(inputs))
+	failures := make([]error, len(inputs))
+	parallel := cmp.Or(opts.Parallel, 2)
+	slots := make(chan struct{}, parallel)
+	var wait sync.WaitGroup
+	for i, in := range inputs {
+		wait.Go(func() {
+			select {
+			case slots <- struct{}{}:
+				defer func() { <-slots }()
+			case <-ctx.Done():
+				return
+			}
+			indexes[i], failures[i] = openFile(ctx, in, progress)
+		})
+	}
+	wait.Wait()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	run := &traceindex.Run{}
+	for i, in := range inputs {
+		switch {
+		case failures[i] == nil:
+			run.Ranks = append(run.Ranks, indexes[i])
+		case in.fromFolder && errors.Is(failures[i], errNotOurs):
+		default:
+			errs = append(errs, &Error{in.path, failures[i]})
+		}
+	}
+	if len(run.Ranks) == 0 {
+		if len(errs) == 0 {
+			errs = append(errs, fmt.Errorf("%s: no trace in this folder", strings.Join(paths, ", ")))
+		}
+		return nil, errors.Join(errs...)
+	}
+	arrange(run)
+	return run, errors.Join(errs...)
+}
+
+// input is one file to open.
+type input struct {
+	path       string
+	size       int64
+	fromFolder bool
+}
+
+// expand turns folders and globs into files. A path that is there is taken as it is, whatever characters it has.
+func expand(paths []string) ([]input, []error) {
+	var inputs []input
+	var errs []error
+	seen := map[string]bool{}
+	add := func(path string, size int64, fromFolder bool) {
+		if key := filepath.Clean(path); !seen[key] {
+			seen[key] = true
+			inputs = append(inputs, input{path, size, fromFolder})
+		}
+	}
+	for _, p := range paths {
+		info, err := os.Stat(p)
+		switch {
+		case err == nil && info.IsDir():
+			if err := walk(p, add); err != nil {
+				errs = append(errs, &Error{p, err})
+			}
+		case err == nil:
+			add(p, info.Size(), false)
+		case strings.ContainsAny(p, "*?[{"):
+			found, globErr := doublestar.FilepathGlob(p)
+			if globErr != nil {
+				errs = append(errs, &Error{p, fmt.Errorf("bad pattern: %w", globErr)})
+				continue
+			}
+			if len(found) == 0 {
+				errs = append(errs, &Error{p, errors.New("no file matches")})
+			}
+			slices.Sort(found)
+			for _, f := range found {
+				if info, err := os.Stat(f); err == nil && !info.IsDir() {
+					add(f, info.Size(), true)
+				}
+			}
+		case errors.Is(err, fs.ErrNotExist):
+			errs = append(errs, &Error{p, errors.New("no such file or folder")})
+		default:
+			var pathErr *fs.PathError
+			if errors.As(err, &pathErr) {
+				err = pathErr.Err
+			}
+			errs = append(errs, &Error{p, err})
+		}
+	}
+	return inputs, errs
+}
+
+// walk lists the files of a folder and of the folders in it that may be traces by name: a folder of ranks holds other things
+// too, and a name alone does not make a trace; what is in it decides later.
+func walk(dir string, add func(string, int64, bool)) error {
+	return filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			if path == dir {
+				return err
+			}
+			return nil
+		}
+		name := e.Name()
+		if path != dir && e.IsDir() && strings.HasPrefix(name, ".") {
+			return filepath.SkipDir
+		}
+		if !e.Type().IsRegular() || isSidecar(name) {
+			return nil
+		}
+		if info, err := e.Info(); err == nil {
+			add(path, info.Size(), true)
+		}
+		return nil
+	})
+}
+
+// openFile reads one file into an Index.
+func openFile(ctx context.Context, in input, progress *progress) (*traceindex.Index, error) {
+	defer progress.done(in.size)
+	f, err := os.Open(in.path)
+	if err != nil {
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return nil, err
+	}
+	defer f.Close()
+	text, warnings, err := unpack(f, in, progress)
+	if err != nil {
+		return nil, err
+	}
+	b, err := kineto.Read(ctx, text, in.path)
+	if err != nil {
+		return nil, notOurs(err, in)
+	}
+	b.Warnings = append(b.Warnings, warnings()...)
+	if b.Meta.Rank < 0 {
+		if rank, ok := rankOfName(filepath.Base(in.path)); ok {
+			b.Meta.Rank = rank
+		}
+	}
+	ix, err := b.Build(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if side, ok := sidecarOf(in.path); ok {
+		if err := readCallLines(ctx, ix, side); err != nil {
+			ix.Warnings = append(ix.Warnings, traceindex.Warning{Code: "call-lines", File: side, Message: fmt.Sprintf("the recorded call lines cannot be used: %v", err)})
+		}
+	}
+	return ix, nil
+}

@@ -1,0 +1,176 @@
+package load
+
+import (
+	"archive/zip"
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+
+	"stepline/traceindex"
+	"stepline/traceindex/kineto"
+)
+
+// errNotOurs marks a file that is no trace at all, which a folder's reading passes over.
+var errNotOurs = errors.New("not a trace")
+
+type notOursError struct{ error }
+
+func (e notOursError) Unwrap() []error { return []error{e.error, errNotOurs} }
+
+// notOurs takes the file's name off a reader's error, and marks input that is no trace.
+func notOurs(err error, in input) error {
+	if errors.Is(err, kineto.ErrNotTrace) {
+		return notOursError{errors.New(strings.TrimPrefix(err.Error(), in.path+": "))}
+	}
+	return err
+}
+
+// unpack returns the text in a file: as it is, unpacked gzip or the trace in a zip, told by the first bytes. The warnings are
+// complete when the text has been read to its end.
+func unpack(f *os.File, in input, progress *progress) (text io.Reader, warnings func() []traceindex.Warning, err error) {
+	none := func() []traceindex.Warning { return nil }
+	var magic [4]byte
+	n, _ := io.ReadFull(f, magic[:])
+	if _, err := f.Seek(0, io.SeekStart); err != nil {
+		return nil, nil, err
+	}
+	counted := &countingReader{r: f, progress: progress}
+	switch {
+	case n >= 2 && magic[0] == 0x1f && magic[1] == 0x8b:
+		z := &members{file: in.path, in: bufio.NewReaderSize(counted, 256<<10)}
+		return z, z.warnings, nil
+	case n == 4 && string(magic[:]) == "PK\x03\x04":
+		r, err := openZip(f, in)
+		return r, none, err
+	case n >= 4 && magic[0] == 0x28 && magic[1] == 0xb5 && magic[2] == 0x2f && magic[3] == 0xfd:
+		return nil, nil, notOursError{errors.New("zstd-compressed: unpack it first (zstd -d)")}
+	case n == 4 && string(magic[:]) == "SQLi":
+		return nil, nil, notOursError{errors.New("an SQLite database (an Nsight Systems export?), not a profiler trace")}
+	}
+	return counted, none, nil
+}
+
+// members reads a gzip file of one or more members. Bytes after the last member that are no gzip are left out with a warning.
+type members struct {
+	file    string
+	in      *bufio.Reader
+	z       *gzip.Reader
+	read    int64
+	trailer string
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	for {
+		if m.z == nil {
+			z, err := gzip.NewReader(m.in)
+			if err != nil {
+				return 0, fmt.Errorf("damaged gzip header: %w", err)
+			}
+			z.Multistream(false)
+			m.z = z
+		}
+		n, err := m.z.Read(p)
+		m.read += int64(n)
+		if n > 0 || err == nil {
+			if err == io.EOF {
+				err = nil
+			}
+			if errors.Is(err, io.ErrUnexpectedEOF) {
+				err = fmt.Errorf("the gzip data ends early: %w", err)
+			}
+			return n, err
+		}
+		if err != io.EOF {
+			return 0, fmt.Errorf("damaged gzip data: %w", err)
+		}
+		head, _ := m.in.Peek(2)
+		if len(head) == 0 {
+			return 0, io.EOF
+		}
+		if len(head) < 2 || head[0] != 0x1f || head[1] != 0x8b {
+			m.trailer = "the bytes after the gzip data are no gzip and are left out"
+			return 0, io.EOF
+		}
+		if err := m.z.Reset(m.in); err != nil {
+			m.trailer = fmt.Sprintf("the bytes after the gzip data are left out: %v", err)
+			return 0, io.EOF
+		}
+		m.z.Multistream(false)
+	}
+}
+
+func (m *members) warnings() []traceindex.Warning {
+	if m.trailer == "" {
+		return nil
+	}
+	return []traceindex.Warning{{Code: "trailing-bytes", File: m.file, Message: m.trailer}}
+}
+
+// openZip finds the trace in a zip: its only file, else the one largest .json.
+func openZip(f *os.File, in input) (io.Reader, error) {
+	z, err := zip.NewReader(f, in.size)
+	if err != nil {
+		return nil, notOursError{fmt.Errorf("damaged zip: %w", err)}
+	}
+	var best *zip.File
+	for _, m := range z.File {
+		name := strings.ToLower(m.Name)
+		if m.FileInfo().IsDir() || isSidecar(name) || !(strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".json.gz")) {
+			continue
+		}
+		if best == nil || m.UncompressedSize64 > best.UncompressedSize64 {
+			best = m
+		}
+	}
+	if best == nil {
+		return nil, notOursError{errors.New("a zip without a .json file in it")}
+	}
+	r, err := best.Open()
+	if err != nil {
+		return nil, fmt.Errorf("%s in the zip: %w", best.Name, err)
+	}
+	if strings.HasSuffix(strings.ToLower(best.Name), ".gz") {
+		return &members{file: in.path, in: bufio.NewReaderSize(r, 256<<10)}, nil
+	}
+	return r, nil
+}
+
+// progress adds up what all files' readers have read.
+type progress struct {
+	tell  func(done, total int64)
+	total int64
+	read  atomic.Int64
+	busy  atomic.Bool
+}
+
+func newProgress(tell func(done, total int64), total int64) *progress {
+	return &progress{tell: tell, total: total}
+}
+
+func (p *progress) add(n int64) {
+	done := p.read.Add(n)
+	if p.tell != nil && p.busy.CompareAndSwap(false, true) {
+		p.tell(min(done, p.total), p.total)
+		p.busy.Store(false)
+	}
+}
+
+// done tells of a file's end.
+func (p *progress) done(int64) { p.add(0) }
+
+type countingReader struct {
+	r        io.Reader
+	progress *progress
+}
+
+func (c *countingReader) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.progress.add(int64(n))
+	return n, err
+}
