@@ -74,7 +74,7 @@ func sarifResult(found *Findings, f *rules.Finding, run *sarif.Run) *sarif.Resul
 			WithID(i + 1).WithMessage(sarif.NewTextMessage(related.Message)))
 	}
 	if fix := f.Fix(); fix != nil && len(fix.Edits) > 0 {
-		result.AddFix(sarifFix(found, fix))
+		result.AddFixe(sarifFix(found, fix))
 	}
 	properties := sarif.NewPropertyBag()
 	properties.Add("severity", f.Severity.String())

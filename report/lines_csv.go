@@ -15,6 +15,7 @@ var lineColumns = []string{
 }
 
 // WriteLinesCSV prints one row a line under a header, columns named as in the JSON (RFC 4180, line feeds).
+// Control characters in names come out as visible escapes: people read CSV in terminals too.
 func WriteLinesCSV(w io.Writer, lines []traceindex.LineCost) error {
 	writer := csv.NewWriter(w)
 	if err := writer.Write(lineColumns); err != nil {
@@ -24,7 +25,7 @@ func WriteLinesCSV(w io.Writer, lines []traceindex.LineCost) error {
 	for i := range lines {
 		row := NewLineRow(&lines[i])
 		err := writer.Write([]string{
-			row.File, strconv.Itoa(row.Line), row.Function, strconv.FormatInt(row.Calls, 10),
+			Printable(row.File), strconv.Itoa(row.Line), Printable(row.Function), strconv.FormatInt(row.Calls, 10),
 			number(row.CudaSelfUs), number(row.CudaBackwardUs), strconv.FormatInt(row.Kernels, 10),
 			number(row.CPUUs), number(row.GPUIdleUs), number(row.SyncUs), number(row.BubbleUs),
 			number(row.CopyUs), strconv.FormatInt(row.CopyBytes, 10), row.Confidence,

@@ -38,7 +38,7 @@ func WriteLinesText(w io.Writer, costs *traceindex.Costs, view LinesView) error 
 	table.writeHeading(&out)
 	shown, hidden := table.selectLines()
 	if len(shown) == 0 {
-		out.WriteString("\n" + noLinesMessage(costs) + "\n")
+		out.WriteString("\n" + ansi.Wordwrap(noLinesMessage(costs), table.view.Width, "") + "\n")
 	} else {
 		table.writeHeader(&out)
 		for _, group := range groupByFunction(shown, view.Order) {
@@ -57,7 +57,7 @@ func noLinesMessage(costs *traceindex.Costs) string {
 	if costs.Summary.GPUTotalNs == 0 {
 		return "The trace holds no GPU work: was it recorded with ProfilerActivity.CUDA on a machine with a GPU?"
 	}
-	return "No line of this folder ran in the trace. If the sources are elsewhere, name their folder with --root;\n" +
+	return "No line of this folder ran in the trace. If the sources are elsewhere, name their folder with --root; " +
 		"if the trace has no Python frames, record it with with_stack=True or with `stepline record`."
 }
 
@@ -95,13 +95,25 @@ func newLineTable(costs *traceindex.Costs, view LinesView) *lineTable {
 	share := lineColumn{"of GPU", 6, func(t *lineTable, l *traceindex.LineCost) string { return t.gpuShare(l.GPUNs()) }}
 	kernels := lineColumn{"kernels", 7, func(t *lineTable, l *traceindex.LineCost) string { return t.count(l.Kernels) }}
 	t.columns = []lineColumn{forward, backward, share, kernels}
-	if view.Width >= 100 {
+	// What lines are ranked by is always shown; wider tables show more besides.
+	wants := func(width int, order LineOrder) bool { return view.Width >= width || view.Order == order }
+	if wants(100, OrderIdle) {
 		t.columns = append(t.columns, duration("GPU idle", func(l *traceindex.LineCost) int64 { return l.GPUIdleNs }))
 	}
-	if view.Width >= 130 {
-		t.columns = append(t.columns,
-			duration("CPU", func(l *traceindex.LineCost) int64 { return l.CPUNs }),
-			lineColumn{"calls", 6, func(t *lineTable, l *traceindex.LineCost) string { return t.count(l.Calls) }})
+	if view.Order == OrderBubble {
+		t.columns = append(t.columns, duration("bubble", func(l *traceindex.LineCost) int64 { return l.BubbleNs }))
+	}
+	if view.Order == OrderSync {
+		t.columns = append(t.columns, duration("sync", func(l *traceindex.LineCost) int64 { return l.SyncNs }))
+	}
+	if view.Order == OrderCopy {
+		t.columns = append(t.columns, duration("copies", func(l *traceindex.LineCost) int64 { return l.CopyNs }))
+	}
+	if wants(130, OrderCPU) {
+		t.columns = append(t.columns, duration("CPU", func(l *traceindex.LineCost) int64 { return l.CPUNs }))
+	}
+	if wants(130, OrderCalls) {
+		t.columns = append(t.columns, lineColumn{"calls", 6, func(t *lineTable, l *traceindex.LineCost) string { return t.count(l.Calls) }})
 	}
 	used := lineNumberWidth + 2 + 1 + t.barWidth() + 1 + confidenceWidth
 	for _, column := range t.columns {

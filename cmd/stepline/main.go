@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"stepline/report"
+)
+
+// Exit codes of the contract.
+const (
+	exitFine        = 0
+	exitFindings    = 1
+	exitUsage       = 2
+	exitInterrupted = 130
+)
+
+// streams are a command's input and outputs; files where they are the process's own, anything in tests.
+type streams struct {
+	in       io.Reader
+	out, err io.Writer
+	// environment looks a variable up (os.Getenv).
+	environment func(string) string
+}
+
+func main() {
+	ctx, cancel := context.WithCancel(context.Background())
+	interrupts := make(chan os.Signal, 1)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupts
+		cancel() // child processes started with ctx are told
+		fmt.Fprintln(os.Stderr)
+		os.Exit(exitInterrupted) // at once: nothing half-written is left, files are replaced by renaming
+	}()
+	os.Exit(run(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, environment: os.Getenv}, os.Args[1:]))
+}
+
+// exitError carries an exit code other than the default 2. A nil cause prints nothing: the output said it all.
+type exitError struct {
+	code  int
+	cause error
+}
+
+func (e *exitError) Error() string {
+	if e.cause == nil {
+		return ""
+	}
+	return e.cause.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.cause }
+
+// run executes one command line and returns the exit code. Errors become one line on standard error.
+func run(ctx context.Context, io streams, arguments []string) int {
+	root := newRootCommand(io)
+	root.SetArgs(arguments)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitFine
+	}
+	code := exitUsage
+	var exit *exitError
+	if errors.As(err, &exit) {
+		code = exit.code
+	}
+	if errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
+	if errors.Is(err, syscall.EPIPE) { // the reader (`| head`) has gone: not ours to complain about
+		return code
+	}
+	for _, line := range errorLines(err) {
+		fmt.Fprintln(io.err, "stepline: "+line)
+	}
+	return code
+}
+
+// errorLines is one line per joined error, control characters made visible.
+func errorLines(err error) []string {
+	text := strings.TrimSpace(err.Error())
+	if text == "" {
+		return nil
+	}
+	var joined interface{ Unwrap() []error }
+	if !errors.As(err, &joined) {
+		return []string{report.Printable(strings.ReplaceAll(text, "\n", " "))}
+	}
+	var lines []string
+	for _, each := range joined.Unwrap() {
+		lines = append(lines, errorLines(each)...)
+	}
+	return lines
+}
+
+func newRootCommand(io streams) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "stepline",
+		Short: "What each line of PyTorch training code costs on the GPU",
+		Long: `stepline reads a profiler trace and the source that ran, and puts every microsecond of GPU time on the line that
+launched it. It lints training code, prices each finding with the trace, and serves the same to editors.
+
+Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable, 130 interrupted.`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args: func(_ *cobra.Command, arguments []string) error {
+			if len(arguments) > 0 {
+				return fmt.Errorf("unknown command %q; `stepline --help` lists the commands", arguments[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.SetIn(io.in)
+	root.SetOut(io.out)
+	root.SetErr(io.err)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return fmt.Errorf("%w; `%s --help` lists the options", err, cmd.CommandPath())
+	})
+	root.PersistentFlags().String("color", "auto", "colour the output: auto, always or never (NO_COLOR is honoured)")
+	root.CompletionOptions.HiddenDefaultCmd = true
+	root.AddCommand(
+		newVersionCommand(io),
+		newRulesCommand(io),
+		newExplainCommand(io),
+	)
+	return root
+}
+
+// usageError is wrong usage of a command: the message says what to do instead.
+func usageError(format string, arguments ...any) error {
+	return &exitError{code: exitUsage, cause: fmt.Errorf(format, arguments...)}
+}
