@@ -2,7 +2,6 @@ package traceindex
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -76,8 +75,12 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow) error {
 	if err := ix.linkBackward(ctx, flows); err != nil {
 		return err
 	}
+	ix.classifyCalls()
 	ix.findSteps()
 	ix.findOverruns()
+	for _, g := range ix.GPUEvents {
+		ix.longestGPUNs = max(ix.longestGPUNs, ix.GPUDurNs(g))
+	}
 	ix.judgeQuality()
 	return ctx.Err()
 }
@@ -146,42 +149,6 @@ func ParseLocation(name string) (Location, bool) {
 		}
 		from = i + 1
 	}
-}
-
-// judgeQuality adds the warnings that follow from the events themselves.
-func (ix *Index) judgeQuality() {
-	warn := func(code, format string, args ...any) {
-		ix.Warnings = append(ix.Warnings, Warning{Code: code, Message: fmt.Sprintf(format, args...), File: ix.Meta.File})
-	}
-	us := func(ns int64) string {
-		return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(float64(ns)/1000, 'f', 3, 64), "0"), ".") + " µs"
-	}
-	if skew := ix.Skew(); skew.Before > 0 {
-		warn("clock-skew", "the clocks of host and GPU disagree: the first GPU event of %d of %d launches starts before its launch, by up to %s; these launches count in no launch delay",
-			skew.Before, skew.Launches, us(skew.MaxNs))
-	}
-	if over := ix.Overruns(); len(over) > 0 {
-		worst := over[0]
-		var raw, cut int64
-		for _, e := range over {
-			raw += ix.Events.DurNs[e]
-			cut += ix.GPUDurNs(e)
-			if ix.Events.DurNs[e] > ix.Events.DurNs[worst] {
-				worst = e
-			}
-		}
-		warn("impossible-duration", "%d GPU events run over later events of their own stream and are cut to the next one's start: %s recorded, %s counted; the longest is %q with %s recorded, %s counted",
-			len(over), us(raw), us(cut), shorten(ix.Name(worst)), us(ix.Events.DurNs[worst]), us(ix.GPUDurNs(worst)))
-	}
-}
-
-// shorten cuts a name for a message.
-func shorten(name string) string {
-	const most = 80
-	if len(name) <= most {
-		return name
-	}
-	return strings.ToValidUTF8(name[:most], "") + "…"
 }
 
 // UnixTime is a moment of the trace as wall-clock time.

@@ -37,6 +37,9 @@ type Index struct {
 	launched, launchRows []EventID
 	// cutDurNs holds the durations of GPU events that overrun their stream; see findOverruns.
 	cutDurNs map[EventID]int64
+	// callKinds is what the runtime calls do, by name; longestGPUNs the longest GPU event.
+	callKinds    map[NameID]CallKind
+	longestGPUNs int64
 	// ForwardOf is, per "autograd::engine::evaluate_function" op, the forward op whose backward it runs:
 	// the last, innermost forward op with its sequence number on its forward thread. NoEvent elsewhere.
 	ForwardOf map[EventID]EventID

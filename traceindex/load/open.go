@@ -24,6 +24,8 @@ type Options struct {
 	Progress func(done, total int64)
 	// Parallel is how many files are read at once; 0 means 2. Each file being read needs the memory of its events.
 	Parallel int
+	// NoCache reads the files anew and keeps no index of them.
+	NoCache bool
 }
 
 // Error is about one input that cannot be used; what is left of the run is opened all the same.
