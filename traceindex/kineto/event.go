@@ -92,68 +92,48 @@ const (
 func (p *parser) event(b []byte, i int) int {
 	e := &p.raw
 	*e = rawEvent{}
+	k := keyEventStart
 	i++
 	for {
-		i = skipSpace(b, i)
-		switch b[i] {
-		case '"':
-		case ',':
-			i++
-			continue
-		case '}':
-			return i + 1
-		default:
-			return p.bad(b, i)
-		}
-		from := i + 1
-		i = stringEnd(b, from)
-		if i < 0 {
-			return -1
-		}
-		key := b[from:i]
-		i++
-		if b[i] != ':' {
-			if i = skipSpace(b, i); b[i] != ':' {
-				return p.bad(b, i)
-			}
-		}
-		i++
-		if b[i] == ' ' {
-			i++
-		}
-		i = skipSpace(b, i)
+		p.inArgs = false
 		at := i
-		switch string(key) {
-		case "ph":
-			if i = p.text(b, i, &e.cat, false); i == at+3 {
-				e.phase = b[at+1]
+		k, i = p.next(b, i, k)
+		if i < 0 {
+			return i
+		}
+		value := i
+		switch k {
+		case keyEnd:
+			return i
+		case keyPh:
+			var s span
+			if i = p.text(b, i, &s); s.to-s.from == 1 {
+				e.phase = b[s.from]
 				e.has |= hasPhase
 			}
-		case "cat":
-			i = p.text(b, i, &e.cat, true)
-		case "name":
-			i = p.text(b, i, &e.name, true)
-		case "pid":
+		case keyCat:
+			i = p.text(b, i, &e.cat)
+		case keyName:
+			i = p.text(b, i, &e.name)
+		case keyPid:
 			i = p.word(b, i, &e.pid)
-		case "tid":
+		case keyTid:
 			i = p.word(b, i, &e.tid)
-		case "ts":
-			e.tsNs, i = timeNs(b, i)
-			if i >= 0 {
+		case keyTs:
+			if e.tsNs, i = timeNs(b, i); i >= 0 {
 				e.has |= hasTs
 			} else if i == -2 {
-				i = p.badNumber(b, at)
+				i = p.badNumber(b, value)
 			}
-		case "dur":
-			e.durNs, i = timeNs(b, i)
-			if i >= 0 {
+		case keyDur:
+			if e.durNs, i = timeNs(b, i); i >= 0 {
 				e.has |= hasDur
 			} else if i == -2 {
-				i = p.badNumber(b, at)
+				i = p.badNumber(b, value)
 			}
-		case "id":
+		case keyID:
 			i = p.number(b, i, &e.id, hasID)
-		case "args":
+		case keyArgs:
 			if b[i] == '{' {
 				i = p.args(b, i)
 			} else {
@@ -188,7 +168,7 @@ func (p *parser) badFrom(at int) int {
 }
 
 // text takes a string's raw bytes; any other value is passed over.
-func (p *parser) text(b []byte, i int, out *span, keep bool) int {
+func (p *parser) text(b []byte, i int, out *span) int {
 	if b[i] != '"' {
 		return p.skip(b, i)
 	}
@@ -196,16 +176,14 @@ func (p *parser) text(b []byte, i int, out *span, keep bool) int {
 	if q < 0 {
 		return -1
 	}
-	if keep {
-		*out = span{int32(i + 1), int32(q)}
-	}
+	*out = span{int32(i + 1), int32(q)}
 	return q + 1
 }
 
 // word takes a string without its quotes or a bare value as it is written: ids are kept digit for digit.
 func (p *parser) word(b []byte, i int, out *span) int {
 	if b[i] == '"' {
-		return p.text(b, i, out, true)
+		return p.text(b, i, out)
 	}
 	end := p.skip(b, i)
 	if end > 0 {
@@ -255,113 +233,94 @@ func (p *parser) badNumber(b []byte, i int) int {
 // args reads the "args" object that begins at b[i]; only what analysis uses is kept.
 func (p *parser) args(b []byte, i int) int {
 	e := &p.raw
+	k := keyArgsStart
 	i++
+	p.inArgs = true
 	for {
-		i = skipSpace(b, i)
-		switch b[i] {
-		case '"':
-		case ',':
-			i++
-			continue
-		case '}':
-			return i + 1
-		default:
-			return p.bad(b, i)
-		}
-		from := i + 1
-		i = stringEnd(b, from)
+		at := i
+		k, i = p.next(b, i, k)
 		if i < 0 {
-			return -1
+			return i
 		}
-		key := b[from:i]
-		i++
-		if b[i] != ':' {
-			if i = skipSpace(b, i); b[i] != ':' {
-				return p.bad(b, i)
-			}
-		}
-		i++
-		if b[i] == ' ' {
-			i++
-		}
-		i = skipSpace(b, i)
-		switch string(key) {
-		case "External id", "external id":
+		switch k {
+		case keyEnd:
+			return i
+		case keyExternal:
 			i = p.number(b, i, &e.external, hasExternal)
-		case "correlation", "Correlation ID", "correlation id":
+		case keyCorrelation:
 			i = p.number(b, i, &e.correlation, hasCorrelation)
-		case "Python id":
+		case keyPythonID:
 			i = p.number(b, i, &e.pythonID, hasPythonID)
-		case "Python parent id":
+		case keyPythonParent:
 			i = p.number(b, i, &e.pythonParent, hasPythonParent)
-		case "Python module id":
+		case keyModule:
 			i = p.number(b, i, &e.module, hasModule)
-		case "Sequence number":
+		case keySequence:
 			i = p.number(b, i, &e.sequence, hasSequence)
-		case "Fwd thread id":
+		case keyForwardThread:
 			i = p.number(b, i, &e.forwardThread, hasForwardThread)
-		case "Ev Idx":
+		case keyEvIdx:
 			i = p.number(b, i, &e.evIdx, hasEvIdx)
-		case "Input Dims", "Input dims":
+		case keyDims:
 			i = p.word(b, i, &e.dims)
-		case "Input type":
+		case keyTypes:
 			i = p.word(b, i, &e.types)
-		case "Call stack":
-			i = p.text(b, i, &e.callStack, true)
-		case "device", "Device Id":
+		case keyCallStack:
+			i = p.text(b, i, &e.callStack)
+		case keyDevice:
 			i = p.number(b, i, &e.device, hasDevice)
-		case "stream":
+		case keyStream:
 			i = p.number(b, i, &e.stream, hasStream)
-		case "bytes", "Bytes":
+		case keyBytes:
 			i = p.number(b, i, &e.bytes, hasBytes)
-		case "grid":
+		case keyGrid:
 			i = p.triple(b, i, &e.grid)
-		case "block":
+		case keyBlock:
 			i = p.triple(b, i, &e.block)
-		case "registers per thread":
+		case keyRegisters:
 			i = p.number(b, i, &e.registers, hasRegisters)
-		case "shared memory":
+		case keyShared:
 			i = p.number(b, i, &e.shared, hasShared)
-		case "blocks per SM":
+		case keyPerSM:
 			i = p.rate(b, i, &e.perSM, hasPerSM)
-		case "est. achieved occupancy %":
+		case keyOccupancy:
 			i = p.rate(b, i, &e.occupancy, hasOccupancy)
-		case "graph node id":
+		case keyGraphNode:
 			i = p.number(b, i, &e.graphNode, hasGraphNode)
-		case "Total Allocated":
+		case keyTotalAllocated:
 			i = p.number(b, i, &e.totalAlloc, hasTotals)
-		case "Total Reserved":
+		case keyTotalReserved:
 			i = p.number(b, i, &e.totalReserved, hasTotals)
-		case "Collective name":
-			i = p.text(b, i, &e.collective, true)
-		case "Process Group Name":
+		case keyCollective:
+			i = p.text(b, i, &e.collective)
+		case keyGroup:
 			i = p.word(b, i, &e.group)
-		case "Process Group Description":
-			i = p.text(b, i, &e.groupDesc, true)
-		case "Process Group Ranks":
+		case keyGroupDescription:
+			i = p.text(b, i, &e.groupDesc)
+		case keyGroupRanks:
 			i = p.word(b, i, &e.groupRanks)
-		case "Group size":
+		case keyGroupSize:
 			i = p.number(b, i, &e.groupSize, hasGroupSize)
-		case "Seq":
+		case keySeq:
 			i = p.number(b, i, &e.seq, hasSeq)
-		case "In msg nelems":
+		case keyInElements:
 			i = p.number(b, i, &e.inElements, hasElements)
-		case "Out msg nelems":
+		case keyOutElements:
 			i = p.number(b, i, &e.outElements, hasElements)
-		case "dtype":
-			i = p.text(b, i, &e.dtype, true)
-		case "Comms Id", "comms_id":
+		case keyDtype:
+			i = p.text(b, i, &e.dtype)
+		case keyCommunicator:
 			i = p.word(b, i, &e.communicator)
-		case "name":
-			i = p.text(b, i, &e.argName, true)
-		case "labels":
-			i = p.text(b, i, &e.argLabels, true)
+		case keyArgName:
+			i = p.text(b, i, &e.argName)
+		case keyArgLabels:
+			i = p.text(b, i, &e.argLabels)
 		default:
 			i = p.skip(b, i)
 		}
 		if i < 0 {
 			if i == -2 {
-				return p.bad(b, p.badFrom(from))
+				return p.bad(b, p.badFrom(at))
 			}
 			return -1
 		}

@@ -13,7 +13,10 @@ type parser struct {
 	w     *window
 	raw   rawEvent
 	badAt int
-	plain int32 // the detail row of ops without any, −1 until there is one
+
+	guesses guesser
+	inArgs  bool  // the object being read is an event's args
+	plain   int32 // the detail row of ops without any, −1 until there is one
 
 	kinds   []knownKind
 	threads [64]knownThread

@@ -1,0 +1,167 @@
+package kineto
+
+// key numbers the keys that events and their args have. Those without a case in the readers' switches are passed over.
+type key uint8
+
+const (
+	keyEnd key = iota // the object's closing brace
+	keyEventStart
+	keyArgsStart
+	keyPh
+	keyCat
+	keyName
+	keyPid
+	keyTid
+	keyTs
+	keyDur
+	keyID
+	keyArgs
+	keyExternal
+	keyCorrelation
+	keyPythonID
+	keyPythonParent
+	keyModule
+	keySequence
+	keyForwardThread
+	keyEvIdx
+	keyDims
+	keyTypes
+	keyCallStack
+	keyDevice
+	keyStream
+	keyBytes
+	keyGrid
+	keyBlock
+	keyRegisters
+	keyShared
+	keyPerSM
+	keyOccupancy
+	keyGraphNode
+	keyTotalAllocated
+	keyTotalReserved
+	keyCollective
+	keyGroup
+	keyGroupDescription
+	keyGroupRanks
+	keyGroupSize
+	keySeq
+	keyInElements
+	keyOutElements
+	keyDtype
+	keyCommunicator
+	keyArgName
+	keyArgLabels
+	keyFirstOther // further keys get the numbers from here on as they are met
+	keyLastOther  = 0xff
+)
+
+var eventKeys = map[string]key{"ph": keyPh, "cat": keyCat, "name": keyName, "pid": keyPid, "tid": keyTid, "ts": keyTs, "dur": keyDur,
+	"id": keyID, "args": keyArgs}
+
+var argKeys = map[string]key{
+	"External id": keyExternal, "external id": keyExternal,
+	"correlation": keyCorrelation, "Correlation ID": keyCorrelation, "correlation id": keyCorrelation,
+	"Python id": keyPythonID, "Python parent id": keyPythonParent, "Python module id": keyModule,
+	"Sequence number": keySequence, "Fwd thread id": keyForwardThread, "Ev Idx": keyEvIdx,
+	"Input Dims": keyDims, "Input dims": keyDims, "Input type": keyTypes, "Call stack": keyCallStack,
+	"device": keyDevice, "Device Id": keyDevice, "stream": keyStream, "bytes": keyBytes, "Bytes": keyBytes, "grid": keyGrid, "block": keyBlock,
+	"registers per thread": keyRegisters, "shared memory": keyShared, "blocks per SM": keyPerSM, "est. achieved occupancy %": keyOccupancy,
+	"graph node id": keyGraphNode, "Total Allocated": keyTotalAllocated, "Total Reserved": keyTotalReserved,
+	"Collective name": keyCollective, "Process Group Name": keyGroup, "Process Group Description": keyGroupDescription,
+	"Process Group Ranks": keyGroupRanks, "Group size": keyGroupSize, "Seq": keySeq, "In msg nelems": keyInElements,
+	"Out msg nelems": keyOutElements, "dtype": keyDtype, "Comms Id": keyCommunicator, "comms_id": keyCommunicator,
+	"name": keyArgName, "labels": keyArgLabels,
+}
+
+// guess is what stood, the last time, between a key's value and the next value: `,"dur":`. Writers emit the same keys in the
+// same order for thousands of events, so comparing with that is nearly always right and saves reading the key.
+type guess struct {
+	text string
+	key  key
+}
+
+// guesser holds two guesses for what follows each key.
+type guesser struct {
+	after  [256][2]guess
+	others map[string]key
+}
+
+const guessBytes = 64 // longer texts are not worth keeping
+
+// next reads up to the next value of an object: b[i] is behind the value of prev, or behind the opening brace. It returns the
+// key and the place of its value, or keyEnd and the place behind the brace. ok is false with end −1 or −2 as elsewhere; for
+// −2, p.badAt is the place.
+func (p *parser) next(b []byte, i int, prev key) (k key, end int) {
+	g := &p.guesses.after[prev]
+	if t := g[0].text; t != "" && len(b)-i > len(t) && string(b[i:i+len(t)]) == t {
+		return g[0].key, i + len(t)
+	}
+	if t := g[1].text; t != "" && len(b)-i > len(t) && string(b[i:i+len(t)]) == t {
+		g[0], g[1] = g[1], g[0]
+		return g[0].key, i + len(t)
+	}
+	k, end = p.readKey(b, i, prev)
+	if end > 0 && end-i <= guessBytes {
+		g[1] = g[0]
+		g[0] = guess{string(b[i:end]), k}
+	}
+	return k, end
+}
+
+func (p *parser) readKey(b []byte, i int, prev key) (key, int) {
+	for {
+		i = skipSpace(b, i)
+		if b[i] != ',' {
+			break
+		}
+		i++
+	}
+	switch b[i] {
+	case '"':
+	case '}':
+		return keyEnd, i + 1
+	default:
+		return keyEnd, p.bad(b, i)
+	}
+	from := i + 1
+	i = stringEnd(b, from)
+	if i < 0 {
+		return keyEnd, -1
+	}
+	name := b[from:i]
+	if i = skipSpace(b, i+1); b[i] != ':' {
+		return keyEnd, p.bad(b, i)
+	}
+	i = skipSpace(b, i+1)
+	if i >= len(b)-padBytes {
+		return keyEnd, -1
+	}
+	known := argKeys
+	if prev == keyEventStart || prev >= keyPh && prev <= keyArgs || prev >= keyFirstOther && !p.inArgs {
+		known = eventKeys
+	}
+	if k, ok := known[string(name)]; ok {
+		return k, i
+	}
+	return p.guesses.other(name, p.inArgs), i
+}
+
+// other numbers a key that is not needed, so that what follows it can be guessed too. Keys of events and of args are apart.
+func (g *guesser) other(name []byte, inArgs bool) key {
+	if g.others == nil {
+		g.others = map[string]key{}
+	}
+	prefix := "e"
+	if inArgs {
+		prefix = "a"
+	}
+	if k, ok := g.others[prefix+string(name)]; ok {
+		return k
+	}
+	k := int(keyFirstOther) + len(g.others)
+	if k >= keyLastOther || len(name) > guessBytes {
+		return keyLastOther
+	}
+	g.others[prefix+string(name)] = key(k)
+	return key(k)
+}
