@@ -3,6 +3,8 @@ package report_test
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -156,5 +158,44 @@ func TestDocumentsFitTheirSchemas(t *testing.T) {
 		if schema.Validate(document) == nil {
 			t.Errorf("%s: the schema accepts a spoilt document", test.schema)
 		}
+	}
+}
+
+// TestPatchAppliesWithGit checks the patch with the tool that users give it to.
+func TestPatchAppliesWithGit(t *testing.T) {
+	for name, texts := range map[string][2]string{
+		"change":           {"a\nb\nc\nd\ne\nf\ng\nh\ni\n", "a\nb\nC\nd\ne\nf\ng\nh\ni\nj\n"},
+		"no final newline": {"a\nb", "a\nc"},
+		"newline added":    {"a\nb", "a\nb\n"},
+		"crlf":             {"a\r\nb\r\nc\r\n", "a\r\nX\r\nc\r\n"},
+		"emptied":          {"a\n", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			path := filepath.Join(folder, "train.py")
+			if err := os.WriteFile(path, []byte(texts[0]), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			var patch bytes.Buffer
+			if err := report.WritePatch(&patch, "train.py", texts[0], texts[1]); err != nil {
+				t.Fatal(err)
+			}
+			apply := exec.Command("git", "apply", "-")
+			apply.Dir, apply.Stdin = folder, bytes.NewReader(patch.Bytes())
+			if output, err := apply.CombinedOutput(); err != nil {
+				t.Fatalf("git apply: %v: %s\n%s", err, output, patch.String())
+			}
+			got, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if string(got) != texts[1] {
+				t.Errorf("patched to %q, want %q\n%s", got, texts[1], patch.String())
+			}
+		})
+	}
+	var patch bytes.Buffer
+	if err := report.WritePatch(&patch, "same.py", "a\n", "a\n"); err != nil || patch.Len() > 0 {
+		t.Errorf("no change must give no patch, got %q, %v", patch.String(), err)
 	}
 }

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+)
+
+// outcome is what a user gets of one command.
+type outcome struct {
+	code        int
+	out, errout string
+}
+
+// stepline runs a command line as a user in folder would, with environment over an empty one.
+func stepline(t *testing.T, folder, stdin string, environment map[string]string, arguments ...string) outcome {
+	t.Helper()
+	t.Chdir(folder)
+	var out, errout bytes.Buffer
+	io := streams{in: strings.NewReader(stdin), out: &out, err: &errout, environment: func(name string) string { return environment[name] }}
+	code := run(context.Background(), io, arguments)
+	return outcome{code, out.String(), errout.String()}
+}
+
+// testdata is the absolute path of a file of the shared test data.
+func testdata(t *testing.T, elements ...string) string {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(append([]string{repository, "testdata"}, elements...)...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// fitsSchema validates a document against docs/schema and returns it decoded.
+func fitsSchema(t *testing.T, schema, document string) map[string]any {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join(repository, "docs", "schema", schema+".schema.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compiled, err := jsonschema.NewCompiler().Compile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var decoded map[string]any
+	if err := json.Unmarshal([]byte(document), &decoded); err != nil {
+		t.Fatalf("not JSON: %v\n%s", err, document)
+	}
+	if err := compiled.Validate(decoded); err != nil {
+		t.Errorf("does not fit %s: %v", schema, err)
+	}
+	return decoded
+}
+
+// repository is the root of the checkout, found before any test changes the folder.
+var repository = func() string {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		panic(err)
+	}
+	return root
+}()
+
+// oneLine fails unless text is one line of standard error that holds every part.
+func oneLine(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	if strings.Count(text, "\n") != 1 || !strings.HasPrefix(text, "stepline: ") {
+		t.Errorf("want one line from stepline, got:\n%s", text)
+	}
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in %q", part, text)
+		}
+	}
+}
+
+func TestWrongUsage(t *testing.T) {
+	for _, test := range []struct {
+		arguments []string
+		says      string
+	}{
+		{[]string{"frobnicate"}, "--help"},
+		{[]string{"rules", "--format", "xml"}, "text or json"},
+		{[]string{"rules", "--color", "pink"}, "auto, always or never"},
+		{[]string{"explain"}, "stepline explain SYN001"},
+		{[]string{"explain", "SYN999"}, "stepline rules"},
+		{[]string{"version", "--nonsense"}, "unknown flag: --nonsense"},
+	} {
+		t.Run(strings.Join(test.arguments, " "), func(t *testing.T) {
+			got := stepline(t, t.TempDir(), "", nil, test.arguments...)
+			if got.code != exitUsage || got.out != "" {
+				t.Errorf("exit %d with output %q, want %d and none", got.code, got.out, exitUsage)
+			}
+			oneLine(t, got.errout, test.says)
+		})
+	}
+}
+
+func TestVersionNamesTheProgram(t *testing.T) {
+	got := stepline(t, t.TempDir(), "", nil, "version")
+	if got.code != exitFine || !strings.HasPrefix(got.out, "stepline ") || strings.Count(got.out, "\n") != 1 {
+		t.Errorf("exit %d: %q", got.code, got.out)
+	}
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"stepline/lsp"
+)
+
+func newLSPCommand(io streams) *cobra.Command {
+	var logFile, logLevel string
+	cmd := &cobra.Command{
+		Use:   "lsp",
+		Short: "Run the language server on standard input and output",
+		Long: `Runs the language server on standard input and output. Editors start it; the protocol is LSP 3.18.
+It logs to standard error, or to a file with --log.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			log, err := newLog(logFile, logLevel)
+			if err != nil {
+				return err
+			}
+			defer func() { _ = log.Sync() }() // a log that cannot be flushed is no reason to fail
+			err = lsp.Serve(cmd.Context(), io.in, io.out, lsp.Options{
+				Version: steplineVersion(), Log: log, WatchParent: true,
+			})
+			if errors.Is(err, lsp.ErrExitWithoutShutdown) { // the protocol wants status 1 and no fuss
+				return &exitError{code: exitFindings}
+			}
+			return err
+		},
+	}
+	cmd.Flags().StringVar(&logFile, "log", "", "write the log to this file instead of standard error")
+	cmd.Flags().StringVar(&logLevel, "log-level", "warn", "debug, info, warn or error")
+	return cmd
+}
+
+func newLog(file, level string) (*zap.Logger, error) {
+	threshold, err := zapcore.ParseLevel(level)
+	if err != nil {
+		return nil, usageError("--log-level %s: use debug, info, warn or error", level)
+	}
+	out := zapcore.Lock(os.Stderr)
+	if file != "" {
+		opened, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, fmt.Errorf("--log: %w", err)
+		}
+		out = opened
+	}
+	encoding := zap.NewProductionEncoderConfig()
+	encoding.EncodeTime = zapcore.ISO8601TimeEncoder
+	return zap.New(zapcore.NewCore(zapcore.NewConsoleEncoder(encoding), out, threshold)), nil
+}
