@@ -32,6 +32,8 @@ type placed struct {
 	line int32
 	// gate is the index of the site, −1 for a token that none explains.
 	gate int32
+	// own is what the token itself cost: that of its match, or of leaving it unexplained.
+	own cost
 	// margin is what the best path through another line costs more than the best path.
 	margin cost
 	// others are the lines whose margin is below likelyMargin, the token's own excluded.
@@ -270,7 +272,7 @@ func (d *decoder) consume(i int, at int32) int32 {
 		for _, m := range d.matches[i] {
 			x := &d.g.gates[m.gate]
 			if (x.from == at || x.repeats && x.to == at) && m.cost+after[x.to] == now[at] {
-				d.out.tokens[i] = placed{line: x.line, gate: m.gate}
+				d.out.tokens[i] = placed{line: x.line, gate: m.gate, own: m.cost}
 				if x.from == at {
 					d.enterLine(x.to)
 				}
@@ -280,8 +282,7 @@ func (d *decoder) consume(i int, at int32) int32 {
 		next := d.silent(now, at, int32(i)+1)
 		if next < 0 {
 			// No passage is as cheap as leaving the token unexplained (now[at] is after[at] + skip).
-			_ = skip
-			d.out.tokens[i] = placed{line: d.g.lines[at], gate: -1}
+			d.out.tokens[i] = placed{line: d.g.lines[at], gate: -1, own: skip}
 			return at
 		}
 		d.enter(next)

@@ -18,3 +18,15 @@ func confidenceOf(margin cost) traceindex.Confidence {
 	}
 	return traceindex.ConfidenceAmbiguous
 }
+
+// weakMatch is the cost from which on a call's own match is too doubtful for ConfidenceExact, whatever the alternatives cost.
+const weakMatch cost = 1500
+
+// confidence is the label of one placed token.
+func (p *placed) confidence() traceindex.Confidence {
+	c := confidenceOf(p.margin)
+	if c == traceindex.ConfidenceExact && p.own >= weakMatch {
+		return traceindex.ConfidenceLikely
+	}
+	return c
+}

@@ -25,9 +25,9 @@ const (
 	skipNoise cost = 400
 
 	loopBack  cost = 1
-	exception cost = 1500
+	exception cost = 1400
 	raiseOut  cost = 500
-	abort     cost = 1500 // the frame ends elsewhere than at its exit: an exception, or recording stopped
+	abort     cost = 1400 // the frame ends elsewhere than at its exit: an exception, or recording stopped
 	openEnd   cost = 50   // the frame reaches the end of the trace
 )
 
@@ -45,8 +45,9 @@ type gate struct {
 	accepts map[string]bool
 	// firstLine and lastLine bound the anonymous function whose frames run here.
 	firstLine, lastLine int
-	// source is the generator function behind the iterated name.
-	source string
+	// sources are the generator functions that may be behind the iterated name; open tells that the iterable can be anything.
+	sources []string
+	open    bool
 }
 
 // callee is what is known about what a call enters.
@@ -55,6 +56,7 @@ type callee struct {
 	imported bool // an imported or module-level name, or an attribute of one
 	variable bool // could be anything: a local, an attribute of a value
 	plain    bool // a local name
+	held     bool // an attribute of self that is no method, or the result of a call or subscript
 	known    bool // a method of the own class or a function of this module: only its name, or a wrapper, can appear
 	classes  classSet
 	aliases  []string
@@ -136,7 +138,9 @@ func (g *graph) addNames(x *gate) {
 	switch x.kind {
 	case pyscan.SiteCall, pyscan.SiteNext, pyscan.SiteAwait, pyscan.SiteAttribute:
 		g.names[x.name] = true
-		g.names[x.source] = true
+		for _, a := range x.sources {
+			g.names[a] = true
+		}
 		for _, a := range x.callee.aliases {
 			g.names[a] = true
 		}
@@ -180,7 +184,7 @@ func (c *compiler) compile(s *pyscan.Site) {
 		}
 	case pyscan.SiteNext, pyscan.SiteAwait:
 		x.repeats = true
-		x.source = c.locals.sources[s.Name]
+		c.next(s)
 	case pyscan.SiteBinary, pyscan.SiteUnary:
 	case pyscan.SiteCompare:
 		x.repeats = s.Name == "in" || s.Name == "not in"
@@ -256,9 +260,9 @@ func (c *compiler) call(s *pyscan.Site) {
 	}
 	switch inner := f.(type) {
 	case *pyscan.Subscript:
-		k.classes = c.elementClasses(inner.Value)
-	case *pyscan.Call:
-		k.variable = true
+		k.classes, k.held = c.elementClasses(inner.Value), true
+	case *pyscan.Call, *pyscan.IfExp, *pyscan.BoolOp, *pyscan.NamedExpr, *pyscan.Lambda:
+		k.variable, k.held = true, true
 	}
 	x.skip = c.callSkip(s.Name, call, plain)
 }
@@ -273,7 +277,7 @@ func (c *compiler) method(f *pyscan.Attribute, k *callee) {
 	if own == nil || !isName(f.Value, c.locals.self) || c.locals.self == "" {
 		return
 	}
-	k.classes = own.attributes[f.Attr]
+	k.classes, k.held = own.attributes[f.Attr], true
 	if fn := own.methods[f.Attr]; fn != nil {
 		k.known, k.variable = len(k.classes) == 0, false
 	}
@@ -297,13 +301,22 @@ func (c *compiler) callSkip(name string, call *pyscan.Call, plain bool) cost {
 			skip = skipCall // the class is here and has an __init__
 		}
 	}
-	if silentCallables[name] && (plain && !k.variable || k.imported) {
+	if silentCallables[name] && (plain && !k.variable || k.imported) || len(k.aliases) > 0 && allSilent(k.aliases) {
 		skip = skipOptional
 	}
 	if c.module.generators[name] || c.module.coroutines[name] || generatorCallables[name] || c.locals.iterated[call] {
 		skip = min(skip, skipGenerator)
 	}
 	return skip
+}
+
+func allSilent(names []string) bool {
+	for _, n := range names {
+		if !silentCallables[n] {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *compiler) attribute(s *pyscan.Site) {
@@ -320,6 +333,27 @@ func (c *compiler) attribute(s *pyscan.Site) {
 	}
 	if set := own.attributes[a.Attr]; set.known() {
 		x.skip = skipModule
+	}
+}
+
+// next fills what one step of an iteration can run.
+func (c *compiler) next(s *pyscan.Site) {
+	x := c.gate
+	x.sources = c.locals.sources[s.Name]
+	var iter pyscan.Node
+	switch n := s.Node.(type) {
+	case *pyscan.For:
+		iter = n.Iter
+	case *pyscan.ForClause:
+		iter = n.Iter
+	case *pyscan.Await:
+		iter = n.Value
+	default:
+		iter = n
+	}
+	switch iter.(type) {
+	case *pyscan.Name, *pyscan.Attribute, *pyscan.Subscript:
+		x.open = true
 	}
 }
 

@@ -12,8 +12,8 @@ type localFacts struct {
 	aliases map[string][]string
 	// classes are the classes a local may be an instance of, known from the own class's attributes.
 	classes map[string]classSet
-	// sources names where a local's values come from: the generator function for `for x in parts: …` with `parts = self.walk()`.
-	sources map[string]string
+	// sources name where a local's values may come from: `walk` for `for x in parts: …` with `parts = self.walk()`.
+	sources map[string][]string
 	// iterated are the calls that a for loop or comprehension iterates directly.
 	iterated map[pyscan.Expr]bool
 	self     string
@@ -27,7 +27,7 @@ type value struct {
 }
 
 func newLocalFacts(module *moduleFacts, fn *pyscan.Function) *localFacts {
-	l := &localFacts{bound: map[string]bool{}, integers: map[string]bool{}, aliases: map[string][]string{}, classes: map[string]classSet{}, sources: map[string]string{}, iterated: map[pyscan.Expr]bool{}}
+	l := &localFacts{bound: map[string]bool{}, integers: map[string]bool{}, aliases: map[string][]string{}, classes: map[string]classSet{}, sources: map[string][]string{}, iterated: map[pyscan.Expr]bool{}}
 	l.own, l.self = module.classOf(fn)
 	assigned := map[string][]value{}
 	note := func(target pyscan.Expr, v value) { l.note(assigned, target, v) }
@@ -141,7 +141,7 @@ func (l *localFacts) assign(target, v pyscan.Expr) {
 	}
 	l.addAlias(name.ID, v)
 	if c, ok := v.(*pyscan.Call); ok {
-		l.sources[name.ID] = pyscan.LastName(c.Func)
+		l.sources[name.ID] = append(l.sources[name.ID], pyscan.LastName(c.Func))
 	}
 	l.addClasses(name.ID, v, false)
 }
@@ -199,6 +199,9 @@ func (l *localFacts) loop(target, iter pyscan.Expr, note func(pyscan.Expr, value
 		note(target, value{})
 		if name, ok := target.(*pyscan.Name); ok {
 			l.addClasses(name.ID, iter, true)
+			for _, e := range elementsOf(iter) {
+				l.addAlias(name.ID, e)
+			}
 		}
 		return
 	}
@@ -228,6 +231,17 @@ func (l *localFacts) loop(target, iter pyscan.Expr, note func(pyscan.Expr, value
 			l.mergeClasses(name.ID, classSet{unknownClass: true})
 		}
 	}
+}
+
+// elementsOf are the elements of a display: `for kind in [int, float]` calls one of them as `kind(x)`.
+func elementsOf(e pyscan.Expr) []pyscan.Expr {
+	switch x := e.(type) {
+	case *pyscan.Tuple:
+		return x.Elems
+	case *pyscan.List:
+		return x.Elems
+	}
+	return nil
 }
 
 // inferIntegers keeps the names whose every value is a Python number, going round until nothing changes.

@@ -120,11 +120,18 @@ func builtinCallCost(t *token, x *gate) cost {
 		return impossible
 	case strings.Trim(t.name, "_") == strings.Trim(x.name, "_"):
 		return 300
-	case k.variable:
+	case k.plain || k.held:
 		return 1500
+	case k.imported && !k.class:
+		return 2000
+	case k.variable:
+		return renamedCall // a built-in's method keeps its name
 	}
 	return impossible
 }
+
+// renamedCall is the cost of a named callable that runs under another name.
+const renamedCall cost = 2500
 
 func pythonCallCost(t *token, x *gate) cost {
 	k := &x.callee
@@ -166,7 +173,7 @@ func pythonCallCost(t *token, x *gate) cost {
 	case k.variable:
 		return 1200
 	case k.imported:
-		return impossible
+		return renamedCall
 	}
 	return 2200
 }
@@ -355,7 +362,7 @@ func nextCost(t *token, x *gate) cost {
 		switch {
 		case t.name == "__next__" || t.name == "__getitem__" || t.name == "__anext__":
 			return 0
-		case x.name != "" && t.name == x.name, x.source != "" && t.name == x.source:
+		case x.name != "" && t.name == x.name, slices.Contains(x.sources, t.name):
 			return 0
 		case x.kind == pyscan.SiteAwait && !noiseNames[t.name]:
 			return 300
@@ -366,6 +373,9 @@ func nextCost(t *token, x *gate) cost {
 			if x.name != "" && inner == x.name {
 				return 200
 			}
+		}
+		if x.open && !noiseNames[t.name] {
+			return 700 // a generator that reached this name from elsewhere
 		}
 	case tokenBuiltin:
 		if t.name == "__next__" {

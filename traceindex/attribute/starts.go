@@ -29,7 +29,20 @@ func findFunction(file *pyscan.File, name, qualified string, line int) (fn *pysc
 	if exact != nil {
 		return exact, false
 	}
+	if fn := classBody(file, name, line); fn != nil {
+		return fn, false
+	}
 	return covering(file, name, qualified, line), true
+}
+
+// classBody is the frame that runs a class's body, nil if no class of the name begins at the line.
+func classBody(file *pyscan.File, name string, line int) *pyscan.Function {
+	for _, c := range file.Classes {
+		if c.Name == name && (c.FirstLine == line || file.Line(c.NameSpan.Start) == line) {
+			return &pyscan.Function{Span: c.Span, Name: c.Name, NameSpan: c.NameSpan, QualName: c.QualName, Body: c.Body, Parent: c.Parent, FirstLine: c.FirstLine, DefLine: file.Line(c.NameSpan.Start), LastLine: c.LastLine}
+		}
+	}
+	return nil
 }
 
 // covering is the innermost function of the name whose range holds the line.

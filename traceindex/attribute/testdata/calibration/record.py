@@ -465,7 +465,7 @@ class Recorder:
 
     def leave(self):
         _, frame = self.stack.pop()
-        if frame is None or not frame.key[0].startswith(STDLIB) or not 0 < len(frame.tokens) <= MAX_TOKENS:
+        if frame is None or frame.key[2] == "<module>" or not frame.key[0].startswith(STDLIB) or not 0 < len(frame.tokens) <= MAX_TOKENS:
             return
         tokens = [t if t[2] else t[:2] for t in frame.tokens]
         key = json.dumps([frame.key, tokens])

@@ -1,0 +1,239 @@
+package attribute
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"stepline/pyscan"
+	"stepline/traceindex"
+)
+
+// Attribution is a run with every call, launch and moment of its ranks placed on source lines as far as that is known. It is
+// immutable and may be shared by goroutines.
+type Attribution struct {
+	Run *traceindex.Run
+	// Files are the workspace files that the trace ran, by workspace path.
+	Files    map[string]*pyscan.File
+	Warnings []traceindex.Warning
+
+	places *placeTable
+	ranks  []*rankPlaces
+}
+
+// rankPlaces is one rank's placement.
+type rankPlaces struct {
+	ix *traceindex.Index
+	// of is, per event, the statement of the innermost workspace frame that it runs under; −1 for none.
+	of []placeID
+	// timelines say which statement a thread was in when.
+	timelines map[traceindex.ThreadID]*timeline
+	// calls counts how often each statement began, by certain place.
+	calls map[placeID]int64
+	gpu   []GPUPlace // by position in ix.GPUEvents
+	// pythonFrames counts Python frames on host threads, sourced those with source in the workspace.
+	pythonFrames, sourced int
+}
+
+// Run attributes a run to the sources and sums it up.
+func Run(ctx context.Context, run *traceindex.Run, src Sources) (*traceindex.Costs, error) {
+	a, err := Attribute(ctx, run, src)
+	if err != nil {
+		return nil, err
+	}
+	return a.Costs(), nil
+}
+
+// Attribute places everything in the run. It fails only when ctx ends.
+func Attribute(ctx context.Context, run *traceindex.Run, src Sources) (*Attribution, error) {
+	a := &Attribution{Run: run, Files: map[string]*pyscan.File{}, places: newPlaceTable()}
+	r := &resolver{attribution: a, interner: tokenInterner{ids: map[string]tokenID{}}, byPath: map[string]*source{}, options: pyscan.FlowOptions{ComprehensionScopes: hasComprehensionScopes(run)}, builtins: recordsBuiltins(run)}
+	recorded := recordedFiles(run)
+	for _, f := range recorded {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		r.resolve(f, src)
+	}
+	if len(recorded) > 0 && len(r.byPath) == 0 {
+		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "no-source", Message: fmt.Sprintf("none of the %d Python files that the trace names is in the workspace (%s, …): open the folder of the project that was recorded, or set pathMappings", len(recorded), recordedSample(recorded))})
+	}
+	if len(recorded) == 0 && len(run.Ranks) > 0 {
+		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "no-python-frames", Message: "the trace holds no Python frames, so its GPU time fits no line: record with with_stack=True"})
+	}
+	for i, ix := range run.Ranks {
+		p, err := r.rank(ctx, ix)
+		if err != nil {
+			return nil, fmt.Errorf("attributing rank %d: %w", i, err)
+		}
+		a.ranks = append(a.ranks, p)
+	}
+	r.reportTooLarge()
+	for _, p := range a.ranks {
+		p.gpu = a.placeGPU(p)
+	}
+	return a, ctx.Err()
+}
+
+// resolver finds and compiles sources while ranks are walked. It is used by one goroutine.
+type resolver struct {
+	attribution *Attribution
+	byPath      map[string]*source // by recorded path
+	options     pyscan.FlowOptions
+	builtins    bool
+	interner    tokenInterner
+}
+
+func (r *resolver) resolve(f RecordedFile, src Sources) {
+	found := src.Resolve(f)
+	if len(found.Candidates) > 1 {
+		r.attribution.Warnings = append(r.attribution.Warnings, traceindex.Warning{Code: "ambiguous-path", File: f.Path,
+			Message: fmt.Sprintf("%s may be any of %s: its time is on none of them; set pathMappings to say which", f.Path, strings.Join(found.Candidates, ", "))})
+		return
+	}
+	if found.File == nil {
+		return
+	}
+	for path, s := range r.byPath {
+		if s.module.file == found.File {
+			r.byPath[f.Path] = r.byPath[path] // two recorded paths of one file
+			return
+		}
+	}
+	r.attribution.Files[found.File.Path] = found.File
+	r.byPath[f.Path] = &source{module: newModuleFacts(found.File), graphs: map[*pyscan.Function]*functionAlignments{}}
+}
+
+// recordedSample names a few recorded files, those outside Python's and torch's own folders first.
+func recordedSample(files []RecordedFile) string {
+	var names []string
+	for _, f := range files {
+		if !strings.HasPrefix(f.Path, "torch/") && !strings.HasPrefix(f.Path, "<") {
+			names = append(names, f.Path)
+		}
+	}
+	if len(names) == 0 {
+		for _, f := range files {
+			names = append(names, f.Path)
+		}
+	}
+	return strings.Join(names[:min(3, len(names))], ", ")
+}
+
+// hasComprehensionScopes reports whether the run's Python gave list comprehensions frames of their own (before 3.12).
+func hasComprehensionScopes(run *traceindex.Run) bool {
+	for _, ix := range run.Ranks {
+		for _, l := range ix.Locations {
+			if _, name := splitQualified(l.Function); name == "<listcomp>" || name == "<setcomp>" || name == "<dictcomp>" {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// recordsBuiltins reports whether the run holds calls of C functions; some versions of the profiler leave them out.
+func recordsBuiltins(run *traceindex.Run) bool {
+	for _, ix := range run.Ranks {
+		for _, n := range ix.Names {
+			if strings.HasPrefix(n, "<built-in ") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (r *resolver) reportTooLarge() {
+	var rows []string
+	for _, s := range uniqueSources(r.byPath) {
+		for fn, f := range s.graphs {
+			if f.tooLarge > 0 {
+				rows = append(rows, fmt.Sprintf("%s:%d %s (%d frames)", s.module.file.Path, fn.DefLine, functionName(fn), f.tooLarge))
+			}
+		}
+	}
+	slices.Sort(rows)
+	for _, row := range rows {
+		r.attribution.Warnings = append(r.attribution.Warnings, traceindex.Warning{Code: "function-too-large", Message: row + ": too many calls in one frame to tell its lines apart; its time is shown on the function"})
+	}
+}
+
+func uniqueSources(byPath map[string]*source) []*source {
+	seen := map[*source]bool{}
+	var out []*source
+	for _, s := range byPath {
+		if !seen[s] {
+			seen[s] = true
+			out = append(out, s)
+		}
+	}
+	return out
+}
+
+// place is the row's text, the zero Place for noPlace.
+func (a *Attribution) place(id placeID) (Place, bool) {
+	if id == noPlace {
+		return Place{}, false
+	}
+	return a.places.places[id], true
+}
+
+// Host is the statement that a host event runs under: that of the innermost workspace frame enclosing it. A frame's own place is
+// where it was called from. It is false outside all workspace frames.
+func (a *Attribution) Host(rank int, e traceindex.EventID) (Place, bool) {
+	return a.place(a.ranks[rank].of[e])
+}
+
+// At is the innermost workspace statement that the training thread was in at a moment; false if it was in none.
+func (a *Attribution) At(rank int, ns int64) (Place, bool) {
+	p := a.ranks[rank]
+	return a.place(p.timelineOf(p.ix.TrainingThread).at(ns))
+}
+
+// ThreadAt is At for any host thread.
+func (a *Attribution) ThreadAt(rank int, thread traceindex.ThreadID, ns int64) (Place, bool) {
+	return a.place(a.ranks[rank].timelineOf(thread).at(ns))
+}
+
+// Share is a part of an interval with the statement the training thread was in; Known is false for time in no statement.
+type Share struct {
+	traceindex.Interval
+	Place Place
+	Known bool
+}
+
+// Split cuts an interval by the statement that the training thread was in.
+func (a *Attribution) Split(rank int, v traceindex.Interval) []Share {
+	p := a.ranks[rank]
+	var shares []Share
+	p.timelineOf(p.ix.TrainingThread).split(v, func(part traceindex.Interval, id placeID) {
+		place, known := a.place(id)
+		shares = append(shares, Share{part, place, known})
+	})
+	return shares
+}
+
+// HostEvents are the outermost host events under a line (calls and ops made by the statement itself, in row order): what ran
+// "under line L".
+func (a *Attribution) HostEvents(rank int, file string, line int) []traceindex.EventID {
+	p := a.ranks[rank]
+	var rows []traceindex.EventID
+	for row, id := range p.of {
+		if id == noPlace || a.places.places[id].Line != line || a.places.places[id].File != file {
+			continue
+		}
+		e := traceindex.EventID(row)
+		if parent := p.ix.Parent[e]; parent == traceindex.NoEvent || p.of[parent] != id || p.ix.Events.Category[parent] == traceindex.CategoryPython && p.isFrameOf(parent, file) {
+			rows = append(rows, e)
+		}
+	}
+	return rows
+}
+
+// isFrameOf reports whether an event is a frame with source, so that its children are placed on their own.
+func (p *rankPlaces) isFrameOf(e traceindex.EventID, file string) bool {
+	l, ok := p.ix.LocationOf(e)
+	return ok && strings.HasSuffix(cleanRecorded(l.File), file)
+}

@@ -1,0 +1,15 @@
+// Package attribute puts every nanosecond of GPU time on the source statement that caused it.
+//
+// A trace names a function's first line, never the line that was running. What it does hold is each frame's calls, in order; the
+// source holds the calls each statement makes, in order of evaluation. Run aligns the two (align.go) for every frame whose
+// source is in the workspace, and says how sure it is of each call's line. From the placed calls follow the lines of launches
+// (forward.go), of backward work through the forward op that made it (backward.go), of the GPU's idle time (idle.go),
+// synchronisations (sync.go) and copies (copies.go). What fits no line is accounted for with its reason (unattributed.go).
+//
+// The files: sources.go and paths.go find the source of a recorded path; tokens.go reads event names; facts.go and locals.go
+// say what a file and a function know about the names they call; names.go, graph.go and match.go hold the tables and costs;
+// starts.go finds a frame's function and where in it the frame began; frames.go walks a rank's frames; timeline.go says which
+// line a thread was in when; edits.go moves lines along when the source changes after recording.
+//
+// Importers: analysis, diagnose and rules (prices) read Attribution. It imports pyscan and traceindex.
+package attribute

@@ -1,0 +1,142 @@
+package attribute
+
+import (
+	"strings"
+
+	"stepline/traceindex"
+)
+
+// GPUPlace is where one GPU event's time belongs.
+type GPUPlace struct {
+	Event traceindex.EventID
+	// Call is the runtime call that launched it, NoEvent if the trace does not say.
+	Call traceindex.EventID
+	// Backward tells that the event is backward work of a forward op that ran on the line.
+	Backward bool
+	// Reason says why the time is on no line, "" if it is on one. The place then is what it hangs at, if anything.
+	Reason string
+
+	place placeID
+}
+
+// GPU is the place of every GPU event of a rank, in the order of Index.GPUEvents.
+func (a *Attribution) GPU(rank int) []GPUPlace { return a.ranks[rank].gpu }
+
+// PlaceOf is the statement that a GPU event's time is on, or hangs at; false if there is none.
+func (a *Attribution) PlaceOf(g GPUPlace) (Place, bool) { return a.place(g.place) }
+
+// OnLine is PlaceOf for time that counts on a line.
+func (a *Attribution) OnLine(g GPUPlace) (Place, bool) {
+	if g.Reason != "" {
+		return Place{}, false
+	}
+	return a.place(g.place)
+}
+
+// placeGPU follows every GPU event of a rank to its launch, and the launch up its stack: to the innermost frame with source, or
+// to the backward node it runs in, whichever comes first.
+func (a *Attribution) placeGPU(p *rankPlaces) []GPUPlace {
+	ix := p.ix
+	out := make([]GPUPlace, len(ix.GPUEvents))
+	byCall := map[traceindex.EventID]GPUPlace{} // a CUDA graph launch has many events
+	for i, e := range ix.GPUEvents {
+		call := ix.Launch[e]
+		if call == traceindex.NoEvent {
+			out[i] = GPUPlace{Event: e, Call: call, Reason: reasonNoLaunch, place: noPlace}
+			continue
+		}
+		g, ok := byCall[call]
+		if !ok {
+			g = a.placeLaunch(p, call, e)
+			byCall[call] = g
+		}
+		g.Event = e
+		out[i] = g
+	}
+	return out
+}
+
+// placeLaunch places one runtime call; gpu is its first GPU event.
+func (a *Attribution) placeLaunch(p *rankPlaces, call, gpu traceindex.EventID) GPUPlace {
+	if node := p.backwardNode(call); node != traceindex.NoEvent {
+		return a.placeBackward(p, call, node, gpu)
+	}
+	g := GPUPlace{Call: call, place: p.of[call]}
+	if g.place != noPlace {
+		return a.settle(g)
+	}
+	return a.placeOutside(p, call, gpu)
+}
+
+// backwardNode is the backward node that a call runs in, if it is nearer than the innermost workspace frame; NoEvent otherwise.
+func (p *rankPlaces) backwardNode(call traceindex.EventID) traceindex.EventID {
+	inner := p.of[call]
+	for e := call; e != traceindex.NoEvent; e = p.ix.Parent[e] {
+		if p.of[e] != inner {
+			return traceindex.NoEvent // e is the workspace frame itself: the call is under one of its statements
+		}
+		if p.ix.Events.Category[e] == traceindex.CategoryOp && isEvaluateFunction(p.ix.Name(e)) {
+			return e
+		}
+	}
+	return traceindex.NoEvent
+}
+
+// settle turns a place that names no line into a reason.
+func (a *Attribution) settle(g GPUPlace) GPUPlace {
+	place := &a.places.places[g.place]
+	switch {
+	case place.Missing:
+		g.Reason = reasonChanged
+	case place.Confidence == traceindex.ConfidenceAmbiguous:
+		g.Reason = reasonAmbiguous
+	}
+	return g
+}
+
+// placeOutside is for launches under no workspace frame and in no backward node: the training thread may be waiting for them in
+// a call, as it does for autograd's threads.
+func (a *Attribution) placeOutside(p *rankPlaces, call, gpu traceindex.EventID) GPUPlace {
+	g := GPUPlace{Call: call, place: noPlace, Reason: reasonNoFrame}
+	if p.pythonFrames == 0 {
+		return g
+	}
+	if p.sourced == 0 {
+		g.Reason = reasonNoSource
+		return g
+	}
+	if p.ix.Events.Thread[call] == p.ix.TrainingThread || p.hasPython(call) {
+		return g
+	}
+	// A thread of autograd's own: the engine's final callbacks, reducer hooks, streams' copies.
+	waiting := p.backwardCallAt(p.ix.Events.StartNs[call])
+	if waiting == noPlace {
+		return g
+	}
+	g.place, g.Reason = waiting, a.hookReason(p, call, gpu, reasonAccumulation)
+	return g
+}
+
+// hasPython reports whether a call runs under a Python frame.
+func (p *rankPlaces) hasPython(call traceindex.EventID) bool {
+	for e := range p.ix.Ancestors(call) {
+		if p.ix.Events.Category[e] == traceindex.CategoryPython {
+			return true
+		}
+	}
+	return false
+}
+
+// backwardCallAt is the statement in which the training thread runs backward at a moment, noPlace if it does not.
+func (p *rankPlaces) backwardCallAt(ns int64) placeID {
+	e := p.ix.At(p.ix.TrainingThread, ns)
+	for ; e != traceindex.NoEvent; e = p.ix.Parent[e] {
+		if p.ix.Events.Category[e] != traceindex.CategoryPython {
+			continue
+		}
+		if name := p.ix.Name(e); strings.Contains(name, "run_backward") || strings.HasSuffix(name, ": backward") || strings.HasSuffix(name, ": grad") {
+			return p.of[e]
+		}
+	}
+	return noPlace
+}

@@ -1,0 +1,325 @@
+package attribute
+
+import (
+	"context"
+	"slices"
+
+	"stepline/pyscan"
+	"stepline/traceindex"
+)
+
+// frameSource is what is known of the frames of one recorded location.
+type frameSource struct {
+	source  *source // nil without source in the workspace
+	fn      *pyscan.Function
+	line    int
+	resumed bool
+	// whole is the place of the function as a whole; missing tells that the file lacks it.
+	whole placeID
+}
+
+// frameWalker places everything of one rank.
+type frameWalker struct {
+	*resolver
+	out     *rankPlaces
+	ix      *traceindex.Index
+	sources []frameSource // by row of ix.Locations
+	tokens  *tokenTable
+
+	children []traceindex.EventID // of the frame at hand: its tokens
+	others   []traceindex.EventID // its other children: runtime calls and annotations
+	ids      []tokenID
+	key      []byte
+	entries  map[*alignment]*placedFrame
+	endNs    int64
+}
+
+// placedFrame is an alignment with its places looked up.
+type placedFrame struct {
+	tokens []placeID
+	before [][]stretch
+}
+
+// stretch is a part of the path between two tokens.
+type stretch struct {
+	place  placeID
+	steps  int32
+	begins int32
+}
+
+// rank walks the host threads of one rank.
+func (r *resolver) rank(ctx context.Context, ix *traceindex.Index) (*rankPlaces, error) {
+	out := &rankPlaces{ix: ix, of: make([]placeID, ix.Events.Len()), timelines: map[traceindex.ThreadID]*timeline{}, calls: map[placeID]int64{}}
+	w := &frameWalker{resolver: r, out: out, ix: ix, tokens: newTokenTable(&r.interner, ix), entries: map[*alignment]*placedFrame{}}
+	w.resolveLocations()
+	for i := range out.of {
+		out.of[i] = noPlace
+	}
+	for _, t := range ix.HostThreads {
+		if err := w.thread(ctx, t); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// resolveLocations finds the function of every recorded location.
+func (w *frameWalker) resolveLocations() {
+	w.sources = make([]frameSource, len(w.ix.Locations))
+	for i, l := range w.ix.Locations {
+		s := w.byPath[l.File]
+		if s == nil {
+			continue
+		}
+		f := &w.sources[i]
+		f.source, f.line = s, l.Line
+		_, name := splitQualified(l.Function)
+		qualified := ""
+		if name != l.Function {
+			qualified = l.Function
+		}
+		f.fn, f.resumed = findFunction(s.module.file, name, qualified, l.Line)
+		if f.fn == nil {
+			f.whole = w.attribution.places.intern(Place{File: s.module.file.Path, Function: l.Function, Missing: true})
+			continue
+		}
+		f.whole = w.attribution.places.intern(Place{File: s.module.file.Path, Line: definition(f.fn).DefLine, Function: functionName(f.fn), Confidence: traceindex.ConfidenceFunction})
+	}
+}
+
+// thread walks one thread's rows, which are its frame tree in preorder.
+func (w *frameWalker) thread(ctx context.Context, t traceindex.ThreadID) error {
+	ix, of := w.ix, w.out.of
+	first, end := ix.RowsOf(t)
+	w.endNs = 0
+	for row := first; row < end; row++ {
+		if ix.Events.Category[row].IsHost() && ix.Parent[row] == traceindex.NoEvent {
+			w.endNs = max(w.endNs, ix.EndNs(row))
+		}
+	}
+	builder := &timelineBuilder{}
+	for row := first; row < end; row++ {
+		if row&0x3fff == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		category := ix.Events.Category[row]
+		if !category.IsHost() {
+			continue
+		}
+		parent := ix.Parent[row]
+		if parent != traceindex.NoEvent && of[row] == noPlace {
+			of[row] = of[parent] // children of workspace frames have been placed with their frame
+		}
+		if category != traceindex.CategoryPython {
+			continue
+		}
+		w.out.pythonFrames++
+		source := w.frameSource(row)
+		if source == nil || source.source == nil {
+			continue
+		}
+		w.out.sourced++
+		builder.push(ix.Events.StartNs[row], ix.EndNs(row), w.frame(row, source))
+	}
+	if line := builder.finish(); len(line.startNs) > 0 {
+		w.out.timelines[t] = line
+	}
+	return nil
+}
+
+func (w *frameWalker) frameSource(row traceindex.EventID) *frameSource {
+	d := w.ix.Events.Detail[row]
+	if d < 0 || w.ix.Python[d].Location < 0 {
+		return nil
+	}
+	return &w.sources[w.ix.Python[d].Location]
+}
+
+// frame places the children of one workspace frame and returns its own segments of time.
+func (w *frameWalker) frame(row traceindex.EventID, source *frameSource) []segment {
+	w.collect(row)
+	endNs := w.ix.EndNs(row)
+	placed := w.placeFrame(row, source)
+	if placed == nil {
+		for _, c := range w.children {
+			w.out.of[c] = source.whole
+		}
+		for _, c := range w.others {
+			w.out.of[c] = source.whole
+		}
+		return []segment{{endNs, source.whole}}
+	}
+	for i, c := range w.children {
+		w.out.of[c] = placed.tokens[i]
+	}
+	for _, gap := range placed.before {
+		for _, s := range gap {
+			if s.begins > 0 {
+				w.out.calls[s.place] += int64(s.begins)
+			}
+		}
+	}
+	segments := w.segments(row, placed)
+	for _, c := range w.others {
+		w.out.of[c] = placeIn(segments, w.ix.Events.StartNs[c])
+	}
+	return segments
+}
+
+// placeIn is the place of a moment within a frame.
+func placeIn(segments []segment, ns int64) placeID {
+	i, _ := slices.BinarySearchFunc(segments, ns, func(s segment, ns int64) int {
+		if s.endNs <= ns {
+			return -1
+		}
+		return 1
+	})
+	if i >= len(segments) {
+		i = len(segments) - 1
+	}
+	if i < 0 {
+		return noPlace
+	}
+	return segments[i].place
+}
+
+// collect lists the frame's children: tokens, and those that the source does not show.
+func (w *frameWalker) collect(row traceindex.EventID) {
+	w.children, w.others = w.children[:0], w.others[:0]
+	for c := range w.ix.Children(row) {
+		switch w.ix.Events.Category[c] {
+		case traceindex.CategoryPython, traceindex.CategoryOp:
+			w.children = append(w.children, c)
+		default:
+			w.others = append(w.others, c)
+		}
+	}
+}
+
+// placeFrame aligns the frame with its function, or takes the alignment of a frame with the same calls. It returns nil where only
+// the function is known.
+func (w *frameWalker) placeFrame(row traceindex.EventID, source *frameSource) *placedFrame {
+	if source.fn == nil {
+		return nil
+	}
+	f := source.source.graphs[source.fn]
+	if f == nil {
+		g := newGraph(source.source.module, source.fn, w.options)
+		if !w.builtins {
+			g.withoutBuiltins()
+		}
+		f = &functionAlignments{aligner: newAligner(g), done: map[string]*alignment{}}
+		source.source.graphs[source.fn] = f
+	}
+	if !f.aligner.fits(len(w.children)) {
+		f.tooLarge++
+		return nil
+	}
+	atEnd := w.ix.EndNs(row) >= w.endNs-1000
+	w.ids = w.ids[:0]
+	w.key = appendInt(w.key[:0], source.line)
+	if atEnd {
+		w.key = append(w.key, 1)
+	}
+	for _, c := range w.children {
+		id := w.tokens.of(c, f.aligner.g, source.source)
+		w.ids = append(w.ids, id)
+		w.key = appendInt(w.key, int(id))
+	}
+	done, ok := f.done[string(w.key)]
+	if !ok {
+		tokens, keys := w.tokens.sequence(w.ids)
+		done = f.aligner.align(tokens, keys, f.aligner.g.startsAt(source.line, source.resumed, source.source.module.file), atEnd)
+		f.done[string(w.key)] = done
+	}
+	if done.unfit() {
+		return nil
+	}
+	placed := w.entries[done]
+	if placed == nil {
+		placed = w.lookUp(done, source)
+		w.entries[done] = placed
+	}
+	return placed
+}
+
+// unfit reports whether the source does not explain the calls at all: it is another version of the function.
+func (a *alignment) unfit() bool {
+	n := len(a.tokens)
+	return n > 0 && a.total >= impossible || n >= 3 && a.total/cost(n) > 1600
+}
+
+// lookUp interns the places of an alignment.
+func (w *frameWalker) lookUp(a *alignment, source *frameSource) *placedFrame {
+	file, function := source.source.module.file.Path, functionName(source.fn)
+	at := func(p *placed) placeID {
+		place := Place{File: file, Line: int(p.line), Function: function, Confidence: p.confidence()}
+		if place.Confidence == traceindex.ConfidenceAmbiguous {
+			place.Candidates = []int{place.Line}
+			for _, l := range p.others {
+				place.Candidates = append(place.Candidates, int(l))
+			}
+			slices.Sort(place.Candidates)
+			place.Line = 0
+		}
+		return w.attribution.places.intern(place)
+	}
+	out := &placedFrame{tokens: make([]placeID, len(a.tokens)), before: make([][]stretch, len(a.before))}
+	for i := range a.tokens {
+		out.tokens[i] = at(&a.tokens[i])
+	}
+	for i, visits := range a.before {
+		for _, v := range visits {
+			id := w.attribution.places.intern(Place{File: file, Line: int(v.line), Function: function, Confidence: traceindex.ConfidenceExact})
+			out.before[i] = append(out.before[i], stretch{id, v.steps, v.begins})
+		}
+	}
+	return out
+}
+
+// segments cuts the frame's time: each token's to its place, and the time between two tokens to the statements passed on the way.
+func (w *frameWalker) segments(row traceindex.EventID, placed *placedFrame) []segment {
+	segments := make([]segment, 0, 2*len(w.children)+1)
+	at, last := w.ix.Events.StartNs[row], noPlace
+	add := func(endNs int64, id placeID) {
+		if n := len(segments); n > 0 && segments[n-1].place == id {
+			segments[n-1].endNs = endNs
+			return
+		}
+		segments = append(segments, segment{endNs, id})
+	}
+	gap := func(until int64, path []stretch) {
+		if until <= at {
+			return
+		}
+		total := int64(0)
+		for _, s := range path {
+			total += int64(s.steps)
+		}
+		if last != noPlace || total == 0 {
+			total++ // the rest of the statement before
+		}
+		span, done := until-at, int64(0)
+		if last != noPlace {
+			done = 1
+			add(at+span*done/total, last)
+		}
+		for _, s := range path {
+			done += int64(s.steps)
+			add(at+span*done/total, s.place)
+		}
+		at = until
+	}
+	for i, c := range w.children {
+		gap(w.ix.Events.StartNs[c], placed.before[i])
+		at = max(at, w.ix.EndNs(c))
+		last = placed.tokens[i]
+		add(at, last)
+	}
+	end := w.ix.EndNs(row)
+	gap(end, placed.before[len(w.children)])
+	if n := len(segments); n == 0 || segments[n-1].endNs < end {
+		add(end, last)
+	}
+	return segments
+}

@@ -1,0 +1,77 @@
+package attribute
+
+import (
+	"cmp"
+	"slices"
+
+	"stepline/pyscan"
+	"stepline/traceindex"
+)
+
+// RecordedFunction is a function as a trace names it.
+type RecordedFunction struct {
+	Name string // the code object's name, or its qualified name
+	Line int    // the first line, or the line that was running when recording began, or a yield's
+}
+
+// RecordedFile is a Python file as a trace names it, with the functions of it that the trace holds.
+type RecordedFile struct {
+	Path      string
+	Functions []RecordedFunction
+}
+
+// Resolution is what became of a recorded path.
+type Resolution struct {
+	// File is the workspace's file, nil if there is none or several fit alike.
+	File *pyscan.File
+	// Candidates are the workspace files that fit alike, none of which is taken.
+	Candidates []string
+}
+
+// Sources finds the workspace file of a recorded path. Implementations are safe for use by several goroutines.
+type Sources interface {
+	Resolve(file RecordedFile) Resolution
+}
+
+// source is one resolved file with what is compiled from it.
+type source struct {
+	module *moduleFacts
+	graphs map[*pyscan.Function]*functionAlignments
+}
+
+// functionAlignments are the alignments of one function so far: frames with the same calls share one.
+type functionAlignments struct {
+	aligner *aligner
+	done    map[string]*alignment
+	// tooLarge counts frames that were beyond the bounds of the alignment.
+	tooLarge int
+}
+
+// recordedFiles lists the Python files of a run with their functions.
+func recordedFiles(run *traceindex.Run) []RecordedFile {
+	byPath := map[string]map[RecordedFunction]bool{}
+	for _, ix := range run.Ranks {
+		for _, l := range ix.Locations {
+			if l.File == "" {
+				continue
+			}
+			if byPath[l.File] == nil {
+				byPath[l.File] = map[RecordedFunction]bool{}
+			}
+			byPath[l.File][RecordedFunction{l.Function, l.Line}] = true
+		}
+	}
+	files := make([]RecordedFile, 0, len(byPath))
+	for path, functions := range byPath {
+		f := RecordedFile{Path: path}
+		for fn := range functions {
+			f.Functions = append(f.Functions, fn)
+		}
+		slices.SortFunc(f.Functions, func(a, b RecordedFunction) int {
+			return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Name, b.Name))
+		})
+		files = append(files, f)
+	}
+	slices.SortFunc(files, func(a, b RecordedFile) int { return cmp.Compare(a.Path, b.Path) })
+	return files
+}
