@@ -1,0 +1,624 @@
+package memsnap
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+)
+
+// Limits of the decoder.
+const (
+	// maxTextBytes bounds one string: C++ symbols reach kilobytes.
+	maxTextBytes = 64 << 20
+	// maxIntegerBytes bounds one integer.
+	maxIntegerBytes = 1 << 16
+	// maxNested bounds open containers.
+	maxNested = 10_000
+	// maxDecodedBytes bounds what the file unfolds to in memory.
+	maxDecodedBytes = 6 << 30
+)
+
+// decoder is an unpickler for data. It keeps a stack of values and marks, as Python's does.
+type decoder struct {
+	in      *bufio.Reader
+	offset  int64
+	heap    *heap
+	stack   []value
+	marks   []int
+	memo    []value
+	sparse  map[uint32]value // memo entries far beyond the others
+	decoded int64
+	scratch []byte
+	stopped bool
+}
+
+var errCutShort = errors.New("the file is cut short")
+
+// decode runs the pickle to its STOP and returns the root.
+func (d *decoder) decode(ctx context.Context) (value, error) {
+	for n := 0; ; n++ {
+		if n&0xffff == 0 && ctx.Err() != nil {
+			return value{}, ctx.Err()
+		}
+		if d.decoded > maxDecodedBytes {
+			return value{}, fmt.Errorf("it unfolds to more than %d GiB", maxDecodedBytes>>30)
+		}
+		op, err := d.in.ReadByte()
+		if err != nil {
+			return value{}, cutShort(err)
+		}
+		d.offset++
+		if err := d.step(op); err != nil {
+			return value{}, err
+		}
+		if d.stopped {
+			return d.pop()
+		}
+	}
+}
+
+func cutShort(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errCutShort
+	}
+	return err
+}
+
+// step executes one opcode.
+func (d *decoder) step(op byte) error {
+	switch op {
+	case 0x80: // PROTO
+		version, err := d.bytes(1)
+		if err == nil && version[0] > 5 {
+			return fmt.Errorf("pickle protocol %d is not known (0 to 5 are)", version[0])
+		}
+		return err
+	case 0x95: // FRAME
+		_, err := d.bytes(8)
+		return err
+	case '.':
+		d.stopped = true
+		return nil
+	case '(':
+		if len(d.marks) >= maxNested {
+			return fmt.Errorf("more than %d nested containers", maxNested)
+		}
+		d.marks = append(d.marks, len(d.stack))
+		return nil
+	case '0':
+		if n := len(d.marks); n > 0 && d.marks[n-1] == len(d.stack) {
+			d.marks = d.marks[:n-1]
+			return nil
+		}
+		_, err := d.pop()
+		return err
+	case '1':
+		_, err := d.toMark()
+		return err
+	case '2':
+		top, err := d.top()
+		if err != nil {
+			return err
+		}
+		d.push(top)
+		return nil
+	case 'N':
+		d.push(value{kind: kindNone})
+		return nil
+	case 0x88, 0x89:
+		d.push(value{kind: kindBool, num: int64(0x89 - int(op))})
+		return nil
+	}
+	if handled, err := d.number(op); handled {
+		return err
+	}
+	if handled, err := d.string(op); handled {
+		return err
+	}
+	if handled, err := d.container(op); handled {
+		return err
+	}
+	if handled, err := d.remember(op); handled {
+		return err
+	}
+	return d.refuse(op)
+}
+
+// number executes the opcodes that push a number.
+func (d *decoder) number(op byte) (bool, error) {
+	switch op {
+	case 'K':
+		return true, d.fixed(1, func(b []byte) int64 { return int64(b[0]) })
+	case 'M':
+		return true, d.fixed(2, func(b []byte) int64 { return int64(binary.LittleEndian.Uint16(b)) })
+	case 'J':
+		return true, d.fixed(4, func(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b))) })
+	case 0x8a:
+		return true, d.long(1)
+	case 0x8b:
+		return true, d.long(4)
+	case 'I', 'L':
+		line, err := d.line()
+		if err != nil {
+			return true, err
+		}
+		if op == 'I' && (line == "00" || line == "01") {
+			d.push(value{kind: kindBool, num: int64(line[1] - '0')})
+			return true, nil
+		}
+		line = strings.TrimSuffix(line, "L")
+		if n, err := strconv.ParseInt(line, 10, 64); err == nil {
+			d.push(value{kind: kindInt, num: n})
+			return true, nil
+		}
+		n, ok := new(big.Int).SetString(line, 10)
+		if !ok || len(line) > maxIntegerBytes {
+			return true, fmt.Errorf("%.40q is no integer", line)
+		}
+		d.pushBig(n)
+		return true, nil
+	case 'F':
+		line, err := d.line()
+		if err != nil {
+			return true, err
+		}
+		f, err := strconv.ParseFloat(line, 64)
+		if err != nil && !math.IsInf(f, 0) {
+			return true, fmt.Errorf("%.40q is no number", line)
+		}
+		d.push(value{kind: kindFloat, num: int64(math.Float64bits(f))})
+		return true, nil
+	case 'G':
+		b, err := d.bytes(8)
+		if err != nil {
+			return true, err
+		}
+		d.push(value{kind: kindFloat, num: int64(binary.BigEndian.Uint64(b))})
+		return true, nil
+	}
+	return false, nil
+}
+
+func floatOf(v value) float64 { return math.Float64frombits(uint64(v.num)) }
+
+func (d *decoder) fixed(size int, read func([]byte) int64) error {
+	b, err := d.bytes(size)
+	if err != nil {
+		return err
+	}
+	d.push(value{kind: kindInt, num: read(b)})
+	return nil
+}
+
+// long reads LONG1 and LONG4: a length and that many bytes of a two's complement, little-endian.
+func (d *decoder) long(lengthBytes int) error {
+	size, err := d.length(lengthBytes, maxIntegerBytes)
+	if err != nil {
+		return err
+	}
+	b, err := d.bytes(size)
+	if err != nil {
+		return err
+	}
+	if size <= 8 {
+		var n uint64
+		for i, part := range b {
+			n |= uint64(part) << (8 * i)
+		}
+		if size > 0 && size < 8 && b[size-1]&0x80 != 0 {
+			n |= ^uint64(0) << (8 * size)
+		}
+		d.push(value{kind: kindInt, num: int64(n)})
+		return nil
+	}
+	swapped := make([]byte, size)
+	for i, part := range b {
+		swapped[size-1-i] = part
+	}
+	n := new(big.Int).SetBytes(swapped)
+	if swapped[0]&0x80 != 0 {
+		n.Sub(n, new(big.Int).Lsh(big.NewInt(1), uint(8*size)))
+	}
+	if n.IsInt64() {
+		d.push(value{kind: kindInt, num: n.Int64()})
+		return nil
+	}
+	d.pushBig(n)
+	return nil
+}
+
+func (d *decoder) pushBig(n *big.Int) {
+	key := n.Text(62)
+	row, ok := d.heap.bigRows[key]
+	if !ok {
+		row = uint32(len(d.heap.bigs))
+		d.heap.bigs = append(d.heap.bigs, n)
+		d.heap.bigRows[key] = row
+		d.decoded += int64(2*len(key) + 64)
+	}
+	d.push(value{kind: kindBig, ref: row})
+}
+
+// string executes the opcodes that push text or bytes.
+func (d *decoder) string(op byte) (bool, error) {
+	switch op {
+	case 0x8c, 'U', 'C':
+		return true, d.text(1)
+	case 'X', 'T', 'B':
+		return true, d.text(4)
+	case 0x8d, 0x8e, 0x96:
+		return true, d.text(8)
+	case 'S':
+		line, err := d.line()
+		if err != nil {
+			return true, err
+		}
+		if len(line) >= 2 && (line[0] == '\'' || line[0] == '"') && line[len(line)-1] == line[0] {
+			line = line[1 : len(line)-1]
+		}
+		d.pushText([]byte(line))
+		return true, nil
+	case 'V':
+		line, err := d.line()
+		if err != nil {
+			return true, err
+		}
+		d.pushText([]byte(line))
+		return true, nil
+	}
+	return false, nil
+}
+
+func (d *decoder) text(lengthBytes int) error {
+	size, err := d.length(lengthBytes, maxTextBytes)
+	if err != nil {
+		return err
+	}
+	b, err := d.bytes(size)
+	if err != nil {
+		return err
+	}
+	d.pushText(b)
+	return nil
+}
+
+func (d *decoder) pushText(b []byte) {
+	row, ok := d.heap.names[string(b)]
+	if !ok {
+		row = uint32(len(d.heap.strings))
+		text := string(b)
+		d.heap.strings = append(d.heap.strings, text)
+		d.heap.names[text] = row
+		d.decoded += int64(len(b) + 64)
+	}
+	d.push(value{kind: kindString, ref: row})
+}
+
+// container executes the opcodes that build lists, tuples, sets and dictionaries.
+func (d *decoder) container(op byte) (bool, error) {
+	switch op {
+	case ']', ')', 0x8f: // EMPTY_LIST, EMPTY_TUPLE, EMPTY_SET
+		d.pushList(nil)
+		return true, nil
+	case 'l', 't', 0x91: // LIST, TUPLE, FROZENSET
+		items, err := d.toMark()
+		if err != nil {
+			return true, err
+		}
+		d.pushList(items)
+		return true, nil
+	case 0x85, 0x86, 0x87: // TUPLE1 to TUPLE3
+		n := int(op-0x85) + 1
+		if len(d.stack)-d.floor() < n {
+			return true, errBroken
+		}
+		items := append([]value(nil), d.stack[len(d.stack)-n:]...)
+		d.stack = d.stack[:len(d.stack)-n]
+		d.pushList(items)
+		return true, nil
+	case 'a': // APPEND
+		item, err := d.pop()
+		if err != nil {
+			return true, err
+		}
+		return true, d.extend([]value{item})
+	case 'e', 0x90: // APPENDS, ADDITEMS
+		items, err := d.toMark()
+		if err != nil {
+			return true, err
+		}
+		return true, d.extend(items)
+	case '}': // EMPTY_DICT
+		d.pushDict(nil)
+		return true, nil
+	case 'd': // DICT
+		items, err := d.toMark()
+		if err != nil {
+			return true, err
+		}
+		if len(items)%2 != 0 {
+			return true, errBroken
+		}
+		d.pushDict(items)
+		return true, nil
+	case 's': // SETITEM
+		if len(d.stack)-d.floor() < 3 {
+			return true, errBroken
+		}
+		pair := append([]value(nil), d.stack[len(d.stack)-2:]...)
+		d.stack = d.stack[:len(d.stack)-2]
+		return true, d.set(pair)
+	case 'u': // SETITEMS
+		items, err := d.toMark()
+		if err != nil {
+			return true, err
+		}
+		return true, d.set(items)
+	}
+	return false, nil
+}
+
+var errBroken = errors.New("the pickle is broken: an opcode finds nothing to work on")
+
+func (d *decoder) pushList(items []value) {
+	for i := range items {
+		items[i] = d.heap.compact(items[i])
+	}
+	d.heap.lists = append(d.heap.lists, items)
+	d.decoded += 24 + valueBytes*int64(len(items))
+	d.push(value{kind: kindList, ref: uint32(len(d.heap.lists) - 1)})
+}
+
+func (d *decoder) pushDict(pairs []value) {
+	row := uint32(len(d.heap.dicts))
+	d.heap.dicts = append(d.heap.dicts, dict{pairs: pairs, now: value{kind: kindDict, ref: row}})
+	d.decoded += dictBytes + valueBytes*int64(len(pairs))
+	d.push(value{kind: kindDict, ref: row})
+}
+
+// extend appends items to the list on top of the stack.
+func (d *decoder) extend(items []value) error {
+	top, err := d.top()
+	if err != nil {
+		return err
+	}
+	if top.kind != kindList {
+		return errBroken
+	}
+	list := &d.heap.lists[top.ref]
+	events := len(d.heap.events)
+	for _, item := range items {
+		*list = append(*list, d.heap.compact(item))
+	}
+	d.decoded += valueBytes*int64(len(items)) + eventBytes*int64(len(d.heap.events)-events)
+	return nil
+}
+
+// set puts pairs into the dictionary on top of the stack.
+func (d *decoder) set(pairs []value) error {
+	top, err := d.top()
+	if err != nil {
+		return err
+	}
+	if top.kind != kindDict || len(pairs)%2 != 0 {
+		return errBroken
+	}
+	target := &d.heap.dicts[top.ref]
+	if target.now.kind != kindDict {
+		return nil // already a row; real pickles do not come back to it
+	}
+	target.pairs = append(target.pairs, pairs...)
+	d.decoded += valueBytes * int64(len(pairs))
+	return nil
+}
+
+// remember executes the memo's opcodes.
+func (d *decoder) remember(op byte) (bool, error) {
+	var row uint64
+	switch op {
+	case 0x94: // MEMOIZE
+		row = uint64(len(d.memo))
+		op = 'p'
+	case 'q', 'h':
+		b, err := d.bytes(1)
+		if err != nil {
+			return true, err
+		}
+		row = uint64(b[0])
+	case 'r', 'j':
+		b, err := d.bytes(4)
+		if err != nil {
+			return true, err
+		}
+		row = uint64(binary.LittleEndian.Uint32(b))
+	case 'p', 'g':
+		line, err := d.line()
+		if err != nil {
+			return true, err
+		}
+		if row, err = strconv.ParseUint(line, 10, 32); err != nil {
+			return true, fmt.Errorf("%.40q is no memo number", line)
+		}
+	default:
+		return false, nil
+	}
+	if op == 'h' || op == 'j' || op == 'g' {
+		return true, d.recall(uint32(row))
+	}
+	top, err := d.top()
+	if err != nil {
+		return true, err
+	}
+	d.decoded += valueBytes
+	switch {
+	case row < uint64(len(d.memo)):
+		d.memo[row] = top
+	case row == uint64(len(d.memo)):
+		d.memo = append(d.memo, top)
+	default: // numbers left out: the C++ pickler does not start at 0
+		if d.sparse == nil {
+			d.sparse = map[uint32]value{}
+		}
+		d.sparse[uint32(row)] = top
+		d.decoded += 2 * valueBytes
+	}
+	return true, nil
+}
+
+func (d *decoder) recall(row uint32) error {
+	if int(row) < len(d.memo) {
+		d.push(d.memo[row])
+		return nil
+	}
+	if v, ok := d.sparse[row]; ok {
+		d.push(v)
+		return nil
+	}
+	return fmt.Errorf("the pickle is broken: memo %d is not there", row)
+}
+
+// refuse names what an opcode that is not data wanted.
+func (d *decoder) refuse(op byte) error {
+	switch op {
+	case 'c', 'i': // GLOBAL, INST
+		module, err := d.line()
+		if err != nil {
+			return err
+		}
+		name, err := d.line()
+		if err != nil {
+			return err
+		}
+		return refused(module + "." + name)
+	case 0x93: // STACK_GLOBAL
+		if n := len(d.stack); n >= 2 {
+			return refused(d.heap.text(d.stack[n-2]) + "." + d.heap.text(d.stack[n-1]))
+		}
+		return refused("?")
+	case 'R', 'o', 0x81, 0x92, 'b':
+		return errors.New("refused: the pickle calls a function or builds an object; a memory snapshot holds data only")
+	case 0x82, 0x83, 0x84:
+		return errors.New("refused: the pickle names a registered extension; a memory snapshot holds data only")
+	case 'P', 'Q', 0x97, 0x98:
+		return errors.New("refused: the pickle refers to objects outside the file; a memory snapshot holds data only")
+	}
+	return fmt.Errorf("opcode 0x%02x is not one of a pickle", op)
+}
+
+// RefusedError is what Read returns for a pickle that names a function or class.
+type RefusedError struct{ Name string }
+
+func (e *RefusedError) Error() string {
+	return "refused: it names a function: " + e.Name + "; a memory snapshot holds data only, and nothing of it was run"
+}
+
+func refused(name string) error {
+	if len(name) > 200 {
+		name = strings.ToValidUTF8(name[:200], "") + "…"
+	}
+	return &RefusedError{Name: name}
+}
+
+func (d *decoder) push(v value) { d.stack = append(d.stack, v) }
+
+// floor is where the innermost open container begins: nothing below it may be popped.
+func (d *decoder) floor() int {
+	if n := len(d.marks); n > 0 {
+		return d.marks[n-1]
+	}
+	return 0
+}
+
+func (d *decoder) pop() (value, error) {
+	v, err := d.top()
+	if err != nil {
+		return value{}, err
+	}
+	d.stack = d.stack[:len(d.stack)-1]
+	return v, nil
+}
+
+func (d *decoder) top() (value, error) {
+	if len(d.stack) <= d.floor() {
+		return value{}, errBroken
+	}
+	return d.stack[len(d.stack)-1], nil
+}
+
+// toMark takes everything above the last mark, and the mark.
+func (d *decoder) toMark() ([]value, error) {
+	n := len(d.marks)
+	if n == 0 {
+		return nil, errBroken
+	}
+	at := d.marks[n-1]
+	d.marks = d.marks[:n-1]
+	items := append([]value(nil), d.stack[at:]...)
+	d.stack = d.stack[:at]
+	return items, nil
+}
+
+func (d *decoder) length(lengthBytes int, most uint64) (int, error) {
+	b, err := d.bytes(lengthBytes)
+	if err != nil {
+		return 0, err
+	}
+	var n uint64
+	for i, part := range b {
+		n |= uint64(part) << (8 * i)
+	}
+	if n > most {
+		return 0, fmt.Errorf("a length of %d bytes is too large", n)
+	}
+	return int(n), nil
+}
+
+// bytes reads n bytes; the slice is valid until the next call.
+func (d *decoder) bytes(n int) ([]byte, error) {
+	if n <= d.in.Size() {
+		b, err := d.in.Peek(n)
+		if err != nil {
+			return nil, cutShort(err)
+		}
+		d.scratch = append(d.scratch[:0], b...)
+		d.in.Discard(n)
+		d.offset += int64(n)
+		return d.scratch, nil
+	}
+	// Grow with what is there: a length is only a claim.
+	var buffer bytes.Buffer
+	read, err := io.CopyN(&buffer, d.in, int64(n))
+	d.offset += read
+	if err != nil {
+		return nil, cutShort(err)
+	}
+	return buffer.Bytes(), nil
+}
+
+// line reads to the end of a line, for the opcodes of protocol 0.
+func (d *decoder) line() (string, error) {
+	var text []byte
+	for {
+		part, err := d.in.ReadSlice('\n')
+		d.offset += int64(len(part))
+		text = append(text, part...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			if len(text) > maxTextBytes {
+				return "", errors.New("a line is too long")
+			}
+			continue
+		}
+		if err != nil {
+			return "", cutShort(err)
+		}
+		return strings.TrimRight(string(text), "\r\n"), nil
+	}
+}
