@@ -1,11 +1,14 @@
 package pyscan
 
-import "fmt"
+import (
+	"fmt"
+	"sort"
+)
 
 const (
-	// MaxFileSize is the largest source that Parse models, in bytes. Larger files get an empty model with one SyntaxError.
+	// MaxFileSize is the largest source that Parse models, in bytes. A larger file gets an empty model with one SyntaxError.
 	MaxFileSize = 8 << 20
-	// maxDepth bounds the nesting of expressions and statements in the model; CPython itself refuses deeper code.
+	// maxDepth bounds the depth of the model; CPython refuses deeper code. It keeps recursions over it shallow.
 	maxDepth = 2000
 	// maxSyntaxErrors bounds File.SyntaxErrors.
 	maxSyntaxErrors = 20
@@ -13,151 +16,219 @@ const (
 
 // Parse makes the model of one Python source file (Python 3.8 to 3.13). It never fails: source that does not
 // parse becomes BadStmt and BadExpr nodes and an entry in SyntaxErrors, and everything around it is modelled
-// as usual. The result keeps text and no memory outside the Go heap. Parse may be called from any goroutine.
+// as usual. It takes time linear in the text and may be called from any goroutine.
 func Parse(path, text string) *File {
 	file := &File{Path: path, Text: text, lines: NewLineTable(text)}
-	b := &builder{file: file, text: text}
 	module := &Function{Span: Span{0, len(text)}, Name: "<module>", FirstLine: 1, DefLine: 1}
 	module.LastLine = file.lines.Line(max(0, len(text)-1))
 	file.Module = module
 	file.Functions = []*Function{module}
-	b.function = module
+	p := &parser{file: file, text: text, function: module}
 	if len(text) > MaxFileSize {
-		b.report(Span{0, 0}, fmt.Sprintf("the file has %d bytes; stepline reads Python files of up to %d bytes", len(text), MaxFileSize))
-	} else if err := parseSyntax(text, b.build); err != nil {
-		b.report(Span{0, 0}, err.Error())
+		p.note(Span{0, 0}, fmt.Sprintf("the file has %d bytes; stepline reads Python files of up to %d bytes", len(text), MaxFileSize))
+	} else {
+		lexer := lexer{text: text, report: p.note}
+		lexer.file()
+		p.tokens, file.Comments = lexer.tokens, lexer.comments
+		p.module()
 	}
-	sortSyntaxErrors(file)
+	sort.SliceStable(file.SyntaxErrors, func(i, j int) bool { return file.SyntaxErrors[i].Start < file.SyntaxErrors[j].Start })
 	file.enclosing = enclosingFunctions(file.Functions)
 	file.names = resolveNames(file)
 	return file
 }
 
-// builder turns a syntax tree into the model in one walk.
-type builder struct {
-	file     *File
-	text     string
-	nodes    []syntaxNode
+// parser is a recursive-descent parser over the file's tokens that builds the model as it goes.
+// Every method that reads an expression returns one, never nil, and leaves its height in h.
+type parser struct {
+	file   *File
+	text   string
+	tokens []token
+	at     int // index of the next token
+	first  int // index of the first token of the file, or of the f-string's expression being read
+	// quietUntil is the token up to which further errors are consequences of one already noted.
+	quietUntil int
+	depth      int // of the recursion
+	h          int // height of the expression read last
+
 	function *Function // whose body is being read
 	class    *Class    // whose body is being read, nil inside its methods
-	depth    int
+
+	exprStack []Expr // lists being gathered
+	stmtStack []Stmt
+	slabs
 }
 
-func (b *builder) build(nodes, comments []syntaxNode) {
-	b.nodes = nodes
-	if len(comments) > 0 {
-		b.file.Comments = make([]Span, len(comments))
-		for i := range comments {
-			b.file.Comments[i] = b.clip(Span{int(comments[i].start), int(comments[i].end)})
-		}
-	}
-	if len(nodes) > 0 {
-		b.file.Module.Body = b.statements(0)
-	}
-	b.nodes = nil
+// slabs hands out nodes in blocks: the nodes of a file live and die together.
+type slabs struct {
+	names      []Name
+	attributes []Attribute
+	calls      []Call
+	constants  []Constant
+	keywords   []Keyword
+	exprStmts  []ExprStmt
+	assigns    []Assign
+	exprLists  []Expr
+	stmtLists  []Stmt
 }
 
-// report notes a place that does not parse.
-func (b *builder) report(span Span, message string) {
-	errors := b.file.SyntaxErrors
-	if len(errors) > 0 && errors[len(errors)-1].Span == span {
+const slabSize = 64
+
+func take[T any](slab *[]T) *T {
+	if len(*slab) == 0 {
+		*slab = make([]T, slabSize)
+	}
+	node := &(*slab)[0]
+	*slab = (*slab)[1:]
+	return node
+}
+
+// takeList moves what was pushed above base from the stack into a list of its own.
+func takeList[T any](slab, stack *[]T, base int) []T {
+	count := len(*stack) - base
+	if count == 0 {
+		return nil
+	}
+	if count > len(*slab) {
+		*slab = make([]T, max(slabSize*4, count))
+	}
+	list := (*slab)[:count:count]
+	*slab = (*slab)[count:]
+	copy(list, (*stack)[base:])
+	clear((*stack)[base:])
+	*stack = (*stack)[:base]
+	return list
+}
+
+func (p *parser) exprsFrom(base int) []Expr { return takeList(&p.exprLists, &p.exprStack, base) }
+
+// note records a place that does not parse.
+func (p *parser) note(span Span, message string) {
+	if len(p.file.SyntaxErrors) < maxSyntaxErrors {
+		p.file.SyntaxErrors = append(p.file.SyntaxErrors, SyntaxError{Span: span, Message: message})
+	}
+}
+
+// fail records that the next token is wrong, once per logical line.
+func (p *parser) fail(message string) {
+	if p.at < p.quietUntil {
 		return
 	}
-	if len(errors) < maxSyntaxErrors {
-		b.file.SyntaxErrors = append(errors, SyntaxError{Span: span, Message: message})
-	}
-}
-
-// clip keeps a span inside the text; the parser's input ends with one byte more.
-func (b *builder) clip(span Span) Span {
-	span.End = min(span.End, len(b.text))
-	span.Start = min(span.Start, span.End)
-	return span
-}
-
-func (b *builder) span(i uint32) Span {
-	return b.clip(Span{int(b.nodes[i].start), int(b.nodes[i].end)})
-}
-
-func (b *builder) source(i uint32) string {
-	span := b.span(i)
-	return b.text[span.Start:span.End]
-}
-
-// child is the node's first child with the field, 0 if there is none (node 0 is the root, never a child).
-func (b *builder) child(i uint32, wanted field) uint32 {
-	for c := i + 1; c < b.nodes[i].next; c = b.nodes[c].next {
-		if b.nodes[c].field == wanted {
-			return c
+	p.hush()
+	span := p.tokenSpan(p.at)
+	line := p.file.lines.Line(span.Start)
+	for _, known := range p.file.SyntaxErrors {
+		if known.Covers(span) || p.file.lines.Line(known.Start) == line {
+			return
 		}
 	}
-	return 0
+	p.note(span, message)
 }
 
-// childOfKind is the node's first child of the kind, 0 if there is none.
-func (b *builder) childOfKind(i uint32, wanted kind) uint32 {
-	for c := i + 1; c < b.nodes[i].next; c = b.nodes[c].next {
-		if b.nodes[c].kind == wanted {
-			return c
+// hush keeps fail silent up to the end of the logical line.
+func (p *parser) hush() {
+	end := p.at
+	for p.tokens[end].kind != tokenNewline && p.tokens[end].kind != tokenEnd {
+		end++
+	}
+	p.quietUntil = end + 1
+}
+
+// kind is the next token's.
+func (p *parser) kind() tokenKind { return p.tokens[p.at].kind }
+
+// kindAfter is the kind of the token n after the next one.
+func (p *parser) kindAfter(n int) tokenKind {
+	if p.at+n < len(p.tokens) {
+		return p.tokens[p.at+n].kind
+	}
+	return tokenEnd
+}
+
+// start is the offset where the next token starts.
+func (p *parser) start() int { return int(p.tokens[p.at].start) }
+
+// previousEnd is the offset where the token read last ends.
+func (p *parser) previousEnd() int {
+	for at := p.at - 1; at >= p.first; at-- {
+		if p.tokens[at].kind > tokenDedent {
+			return int(p.tokens[at].end)
 		}
 	}
-	return 0
+	return int(p.tokens[p.first].start)
 }
 
-// header is the span from a compound statement's start to the colon that opens its body.
-func (b *builder) header(i uint32) Span {
-	span := b.span(i)
-	if colon := b.childOfKind(i, kindColon); colon != 0 {
-		span.End = b.span(colon).End
-		return span
-	}
-	// Without a colon (broken code) the header is its first line.
-	end := b.file.lines.Span(b.file.lines.Line(span.Start)).End
-	span.End = min(span.End, end)
-	return span
+// since is the span from the offset to the end of the token read last.
+func (p *parser) since(start int) Span { return Span{start, max(start, p.previousEnd())} }
+
+func (p *parser) tokenSpan(at int) Span {
+	return Span{int(p.tokens[at].start), int(p.tokens[at].end)}
 }
 
-// nestedTooDeeply guards a recursion: it reports once and says whether to stop. Callers that go on call leave.
-func (b *builder) nestedTooDeeply(i uint32) bool {
-	if b.depth >= maxDepth {
-		b.report(b.span(i), "nested too deeply")
+func (p *parser) word() string {
+	t := p.tokens[p.at]
+	return p.text[t.start:t.end]
+}
+
+// isWord says whether the next token is the name, a soft keyword.
+func (p *parser) isWord(word string) bool { return p.kind() == tokenName && p.word() == word }
+
+// accept moves past the next token if it is of the kind.
+func (p *parser) accept(kind tokenKind) bool {
+	if p.tokens[p.at].kind == kind {
+		p.at++
 		return true
 	}
-	b.depth++
 	return false
 }
 
-func (b *builder) leave() { b.depth-- }
-
-// isToken says whether the node is punctuation or a keyword.
-func (b *builder) isToken(i uint32) bool {
-	k := b.nodes[i].kind
-	return k >= kindToken && k <= kindUnderscore
+// expect is accept that notes an error where the token is missing.
+func (p *parser) expect(kind tokenKind, message string) bool {
+	if p.accept(kind) {
+		return true
+	}
+	p.fail(message)
+	return false
 }
 
-// reportError notes an ERROR or MISSING node.
-func (b *builder) reportError(i uint32) {
-	span := b.span(i)
-	if b.nodes[i].missing {
-		b.report(span, "something is missing here")
-		return
+// atLineEnd says whether the logical line is read.
+func (p *parser) atLineEnd() bool { return p.kind() <= tokenDedent }
+
+// enter guards a recursion. Where it is too deep it skips the logical line and says false.
+func (p *parser) enter() bool {
+	if p.depth >= maxDepth {
+		p.tooDeep()
+		return false
 	}
-	text := b.text[span.Start:span.End]
-	const shown = 40
-	for at := range text {
-		if text[at] == '\n' || text[at] == '\r' || at >= shown {
-			text = text[:at] + "…"
-			break
-		}
-	}
-	b.report(span, fmt.Sprintf("this does not parse as Python: %s", text))
+	p.depth++
+	return true
 }
 
-func sortSyntaxErrors(file *File) {
-	errors := file.SyntaxErrors
-	for i := 1; i < len(errors); i++ {
-		for j := i; j > 0 && errors[j].Start < errors[j-1].Start; j-- {
-			errors[j], errors[j-1] = errors[j-1], errors[j]
+func (p *parser) tooDeep() {
+	p.fail("nested too deeply")
+	for !p.atLineEnd() {
+		p.at++
+	}
+}
+
+// raise sets the height of an expression whose tallest part has the height h; it is false when that is too tall.
+func (p *parser) raise(h int) bool {
+	p.h = h + 1
+	if p.h > maxDepth {
+		p.tooDeep()
+		p.h = 1
+		return false
+	}
+	return true
+}
+
+func (p *parser) module() {
+	base := len(p.stmtStack)
+	for p.kind() != tokenEnd {
+		p.statements()
+		if p.kind() == tokenDedent {
+			p.at++
 		}
 	}
+	p.file.Module.Body = takeList(&p.stmtLists, &p.stmtStack, base)
 }

@@ -100,13 +100,3 @@ func BenchmarkParse5000(b *testing.B) {
 		Parse("bench.py", text)
 	}
 }
-
-func BenchmarkSyntaxTree5000(b *testing.B) {
-	text := generated5000()
-	b.SetBytes(int64(len(text)))
-	for b.Loop() {
-		if err := parseSyntax(text, func(nodes, comments []syntaxNode) {}); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
