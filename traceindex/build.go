@@ -3,11 +3,21 @@ package traceindex
 import (
 	"context"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 )
+
+// settle gives back what the last stage needed, in a large trace: columns are freed in pieces too small for the next column,
+// and the collector alone would let the heap double. Below manyEvents it is not worth a collection.
+func (ix *Index) settle() {
+	const manyEvents = 2 << 20
+	if ix.rows >= manyEvents {
+		debug.FreeOSMemory()
+	}
+}
 
 // Build orders and links the events. The Builder is empty afterwards. The only error is ctx's.
 func (b *Builder) Build(ctx context.Context) (*Index, error) {
@@ -20,21 +30,33 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 		Meta: b.Meta, Threads: b.threads, Warnings: b.Warnings,
 		Ops: b.ops, Python: b.python, GPU: b.gpu, Memory: b.memory, Collectives: b.collectives,
 		threadRows: make([]EventID, len(first)),
+		rows:       b.n,
 	}
 	for i, r := range first {
 		ix.threadRows[i] = EventID(r)
 	}
 	b.evIdx, b.opRows, b.gpuRows, b.byKey = nil, nil, nil, nil
+	ix.settle()
 	ix.Events.StartNs = b.cols.start.gather(rows)
+	ix.settle()
 	ix.Events.DurNs = b.cols.dur.gather(rows)
-	ix.Events.Link = b.cols.link.gather(rows)
+	ix.settle()
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	ix.Events.Link = b.cols.link.gather(rows)
+	ix.settle()
 	ix.Events.Name = b.cols.name.gather(rows)
+	ix.settle()
 	ix.Events.Thread = b.cols.thread.gather(rows)
 	ix.Events.Detail = b.cols.detail.gather(rows)
+	ix.settle()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	ix.Events.Category = b.cols.category.gather(rows)
+	rows = nil
+	ix.settle()
 	for i, n := range ix.Events.Name {
 		if other, ok := b.renamed[n]; ok {
 			ix.Events.Name[i] = other
@@ -43,6 +65,7 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 	ix.Names = b.names.texts
 	flows := b.flows
 	b.names, b.flows, b.n = nil, nil, 0
+	ix.settle()
 	if err := ix.link(ctx, flows); err != nil {
 		return nil, err
 	}
@@ -72,6 +95,7 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow) error {
 	if err := ix.linkLaunches(ctx); err != nil {
 		return err
 	}
+	ix.settle()
 	if err := ix.linkBackward(ctx, flows); err != nil {
 		return err
 	}
@@ -82,6 +106,7 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow) error {
 		ix.longestGPUNs = max(ix.longestGPUNs, ix.GPUDurNs(g))
 	}
 	ix.judgeQuality()
+	ix.settle()
 	return ctx.Err()
 }
 

@@ -22,6 +22,8 @@ type Index struct {
 	// Parent is the enclosing host event on the same thread (NoEvent for roots and for everything that is no host event).
 	// "Python parent id" decides where it is there, containment in time otherwise; ends are clamped (EndNs).
 	Parent []EventID
+	rows   int // number of events, known before the columns are
+
 	// subtreeEnd is, per event, the row after its last descendant.
 	subtreeEnd []EventID
 	// threadRows holds each thread's first row, and one past the last.

@@ -28,19 +28,34 @@ func (ix *Index) findSteps() {
 // findTrainingThread is the thread that holds the steps; else the optimizer's; else, among threads with Python frames if there
 // are any, the one that made most runtime calls (backward threads run none of the loop).
 func (ix *Index) findTrainingThread() ThreadID {
-	steps := map[ThreadID]int{}
-	optimizer := map[ThreadID]int{}
-	frames := map[ThreadID]int{}
-	calls := map[ThreadID]int{}
+	n := len(ix.Threads)
+	steps, optimizer, frames, calls := make([]int, n), make([]int, n), make([]int, n), make([]int, n)
+	// What a name begins with is looked up once a name.
+	const (
+		unseen = iota
+		isPlain
+		isStep
+		isOptimizer
+	)
+	kinds := make([]uint8, len(ix.Names))
 	for _, t := range ix.HostThreads {
 		first, end := ix.RowsOf(t)
 		for row := first; row < end; row++ {
 			switch ix.Events.Category[row] {
 			case CategoryAnnotation, CategoryOp:
-				name := ix.Name(row)
-				if strings.HasPrefix(name, profilerStepPrefix) {
+				kind := &kinds[ix.Events.Name[row]]
+				if *kind == unseen {
+					*kind = isPlain
+					if name := ix.Name(row); strings.HasPrefix(name, profilerStepPrefix) {
+						*kind = isStep
+					} else if strings.HasPrefix(name, optimizerStepPrefix) {
+						*kind = isOptimizer
+					}
+				}
+				switch *kind {
+				case isStep:
 					steps[t]++
-				} else if strings.HasPrefix(name, optimizerStepPrefix) {
+				case isOptimizer:
 					optimizer[t]++
 				}
 				calls[t]++
@@ -63,11 +78,21 @@ func (ix *Index) findTrainingThread() ThreadID {
 }
 
 func (ix *Index) profilerSteps() []Step {
-	var steps []Step
 	ev := &ix.Events
+	// Versions before 1.9 write the range as an op.
+	isStep := func(row EventID) bool {
+		c := ev.Category[row]
+		return (c == CategoryAnnotation || c == CategoryOp) && strings.HasPrefix(ix.Name(row), profilerStepPrefix)
+	}
+	n := 0
 	for row := range EventID(ev.Len()) {
-		// Versions before 1.9 write the range as an op.
-		if c := ev.Category[row]; (c != CategoryAnnotation && c != CategoryOp) || !strings.HasPrefix(ix.Name(row), profilerStepPrefix) {
+		if isStep(row) {
+			n++
+		}
+	}
+	steps := make([]Step, 0, n)
+	for row := range EventID(ev.Len()) {
+		if !isStep(row) {
 			continue
 		}
 		number, err := strconv.Atoi(ix.Name(row)[len(profilerStepPrefix):])

@@ -80,9 +80,9 @@ type guess struct {
 	key  key
 }
 
-// guesser holds two guesses for what follows each key.
+// guesser holds a few guesses for what follows each key.
 type guesser struct {
-	after  [256][2]guess
+	after  [256][5]guess
 	others map[string]key
 }
 
@@ -93,16 +93,22 @@ const guessBytes = 64 // longer texts are not worth keeping
 // −2, p.badAt is the place.
 func (p *parser) next(b []byte, i int, prev key) (k key, end int) {
 	g := &p.guesses.after[prev]
-	if t := g[0].text; t != "" && len(b)-i > len(t) && string(b[i:i+len(t)]) == t {
-		return g[0].key, i + len(t)
-	}
-	if t := g[1].text; t != "" && len(b)-i > len(t) && string(b[i:i+len(t)]) == t {
-		g[0], g[1] = g[1], g[0]
-		return g[0].key, i + len(t)
+	for n := range g {
+		t := g[n].text
+		if t == "" {
+			break
+		}
+		if len(b)-i > len(t) && string(b[i:i+len(t)]) == t {
+			k = g[n].key
+			if n > 0 { // the likelier moves forward
+				g[n], g[n-1] = g[n-1], g[n]
+			}
+			return k, i + len(t)
+		}
 	}
 	k, end = p.readKey(b, i, prev)
 	if end > 0 && end-i <= guessBytes {
-		g[1] = g[0]
+		copy(g[1:], g[:])
 		g[0] = guess{string(b[i:end]), k}
 	}
 	return k, end

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,9 @@ import (
 	"stepline/traceindex"
 	"stepline/traceindex/kineto"
 )
+
+// largeBytes is the size of inputs from which memory is kept tight for the rest of the process.
+const largeBytes = 16 << 20
 
 // Options change how inputs are opened. The zero value is good.
 type Options struct {
@@ -51,6 +55,11 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 	total := int64(0)
 	for _, in := range inputs {
 		total += in.size
+	}
+	if total > largeBytes {
+		// The heap of a large run is columns without pointers: a collection costs next to nothing, letting the heap double
+		// before one costs the machine's memory.
+		debug.SetGCPercent(20)
 	}
 	progress := newProgress(opts.Progress, total)
 	indexes := make([]*traceindex.Index, len(inputs))
