@@ -36,7 +36,6 @@ type decoder struct {
 	memo    []value
 	sparse  map[uint32]value // memo entries far beyond the others
 	decoded int64
-	scratch []byte
 	stopped bool
 }
 
@@ -291,12 +290,9 @@ func (d *decoder) text(lengthBytes int) error {
 }
 
 func (d *decoder) pushText(b []byte) {
-	row, ok := d.heap.names[string(b)]
-	if !ok {
-		row = uint32(len(d.heap.strings))
-		text := string(b)
-		d.heap.strings = append(d.heap.strings, text)
-		d.heap.names[text] = row
+	before := len(d.heap.strings)
+	row := d.heap.intern(b)
+	if len(d.heap.strings) > before {
 		d.decoded += int64(len(b) + 64)
 	}
 	d.push(value{kind: kindString, ref: row})
@@ -313,7 +309,7 @@ func (d *decoder) container(op byte) (bool, error) {
 		if err != nil {
 			return true, err
 		}
-		d.pushList(items)
+		d.pushList(append([]value(nil), items...))
 		return true, nil
 	case 0x85, 0x86, 0x87: // TUPLE1 to TUPLE3
 		n := int(op-0x85) + 1
@@ -353,7 +349,7 @@ func (d *decoder) container(op byte) (bool, error) {
 		if len(d.stack)-d.floor() < 3 {
 			return true, errBroken
 		}
-		pair := append([]value(nil), d.stack[len(d.stack)-2:]...)
+		pair := d.stack[len(d.stack)-2:]
 		d.stack = d.stack[:len(d.stack)-2]
 		return true, d.set(pair)
 	case 'u': // SETITEMS
@@ -377,11 +373,9 @@ func (d *decoder) pushList(items []value) {
 	d.push(value{kind: kindList, ref: uint32(len(d.heap.lists) - 1)})
 }
 
-func (d *decoder) pushDict(pairs []value) {
-	row := uint32(len(d.heap.dicts))
-	d.heap.dicts = append(d.heap.dicts, dict{pairs: pairs, now: value{kind: kindDict, ref: row}})
-	d.decoded += dictBytes + valueBytes*int64(len(pairs))
-	d.push(value{kind: kindDict, ref: row})
+func (d *decoder) pushDict(items []value) {
+	d.decoded += dictBytes + valueBytes*int64(len(items))
+	d.push(d.heap.newDict(items))
 }
 
 // extend appends items to the list on top of the stack.
@@ -411,11 +405,10 @@ func (d *decoder) set(pairs []value) error {
 	if top.kind != kindDict || len(pairs)%2 != 0 {
 		return errBroken
 	}
-	target := &d.heap.dicts[top.ref]
-	if target.now.kind != kindDict {
+	if d.heap.dicts[top.ref].kind != kindDict {
 		return nil // already a row; real pickles do not come back to it
 	}
-	target.pairs = append(target.pairs, pairs...)
+	d.heap.slots[top.num] = append(d.heap.slots[top.num], pairs...)
 	d.decoded += valueBytes * int64(len(pairs))
 	return nil
 }
@@ -553,7 +546,7 @@ func (d *decoder) top() (value, error) {
 	return d.stack[len(d.stack)-1], nil
 }
 
-// toMark takes everything above the last mark, and the mark.
+// toMark takes everything above the last mark, and the mark. The items are valid until the next push.
 func (d *decoder) toMark() ([]value, error) {
 	n := len(d.marks)
 	if n == 0 {
@@ -561,7 +554,7 @@ func (d *decoder) toMark() ([]value, error) {
 	}
 	at := d.marks[n-1]
 	d.marks = d.marks[:n-1]
-	items := append([]value(nil), d.stack[at:]...)
+	items := d.stack[at:]
 	d.stack = d.stack[:at]
 	return items, nil
 }
@@ -588,10 +581,9 @@ func (d *decoder) bytes(n int) ([]byte, error) {
 		if err != nil {
 			return nil, cutShort(err)
 		}
-		d.scratch = append(d.scratch[:0], b...)
-		d.in.Discard(n)
+		d.in.Discard(n) // the bytes stay in the buffer until the next read
 		d.offset += int64(n)
-		return d.scratch, nil
+		return b, nil
 	}
 	// Grow with what is there: a length is only a claim.
 	var buffer bytes.Buffer

@@ -224,13 +224,13 @@ func (s *Snapshot) fill(h *heap, root value) bool {
 	if root.kind != kindDict {
 		return false
 	}
-	pairs := h.dicts[root.ref].pairs
+	pairs := h.pairs(root)
 	segments, hasSegments := h.get(pairs, "segments")
 	traces, hasTraces := h.get(pairs, "device_traces")
 	s.fillSegments(h, segments)
 	s.fillTraces(h, traces)
 	if settings, ok := h.get(pairs, "allocator_settings"); ok && settings.kind == kindDict {
-		list := h.dicts[settings.ref].pairs
+		list := h.pairs(settings)
 		for i := 0; i+1 < len(list); i += 2 {
 			if text := h.plain(list[i+1]); text != "" {
 				s.Settings[h.text(list[i])] = text
@@ -307,10 +307,10 @@ func (s *Snapshot) fillAnnotations(h *heap, list value) {
 		return
 	}
 	for _, item := range h.lists[list.ref] {
-		if item.kind != kindDict || h.dicts[item.ref].now.kind != kindDict {
+		pairs := h.pairs(item)
+		if pairs == nil {
 			continue
 		}
-		pairs := h.dicts[item.ref].pairs
 		stage, _ := h.get(pairs, "stage")
 		name, _ := h.get(pairs, "name")
 		device, _ := h.get(pairs, "device")

@@ -16,7 +16,7 @@ const (
 	kindFloat  // num: bits
 	kindString // ref: row of strings; bytes are strings here
 	kindList   // ref: row of lists; tuples and sets are lists here
-	kindDict   // ref: row of dicts
+	kindDict   // ref: row of dicts; num: its slot
 	kindEvent  // ref: row of events
 	kindFrame  // ref: row of frames
 	kindBlock  // ref: row of blocks
@@ -30,25 +30,24 @@ type value struct {
 	kind kind
 }
 
-// dict is a dictionary being built (pairs: key, value, key, value …), or what it was turned into.
-type dict struct {
-	pairs []value
-	now   value // kindDict while it is one
-}
-
 const (
 	valueBytes = 16
-	dictBytes  = 48
+	dictBytes  = 64 // while it is one
 )
 
-// heap holds everything values refer to.
+// heap holds everything values refer to. What comes once per event (dicts) holds no pointers, so that the collector passes over
+// it.
 type heap struct {
 	strings []string
 	names   map[string]uint32
 	bigs    []*big.Int
 	bigRows map[string]uint32
 	lists   [][]value
-	dicts   []dict
+	// dicts are what each dictionary is now: itself, or the row it was turned into. slots are the contents (key, value, key,
+	// value …) of those that still are dictionaries, numbered by their num; free are slots to use again.
+	dicts []value
+	slots [][]value
+	free  []int64
 
 	frames    []Frame
 	frameRows map[Frame]uint32
@@ -60,11 +59,59 @@ type heap struct {
 	segments  []Segment
 }
 
+// The keys of the dictionaries that come in large numbers have fixed rows of strings: comparing them is comparing numbers.
+const (
+	keyAction uint32 = iota
+	keyAddr
+	keySize
+	keyStream
+	keyTimeUs
+	keyDeviceFree
+	keyFrames
+	keyFilename
+	keyLine
+	keyName
+	keyState
+	keyAddress
+	keyRequestedSize
+	keyHistory
+	keyBlocks
+	keyDevice
+	keyTotalSize
+	keyAllocatedSize
+	keyActiveSize
+	keySegmentType
+	keyIsExpandable
+	keyRealSize
+)
+
+var words = []string{
+	"action", "addr", "size", "stream", "time_us", "device_free", "frames", "filename", "line", "name", "state", "address",
+	"requested_size", "history", "blocks", "device", "total_size", "allocated_size", "active_size", "segment_type",
+	"is_expandable", "real_size",
+}
+
 func newHeap() *heap {
-	return &heap{
+	h := &heap{
 		names: map[string]uint32{}, bigRows: map[string]uint32{}, frameRows: map[Frame]uint32{},
 		stackRows: map[string]uint32{"": 0}, stacks: [][]uint32{nil}, listStack: map[uint32]uint32{},
 	}
+	for _, word := range words {
+		h.intern([]byte(word))
+	}
+	return h
+}
+
+// intern gives a string's row.
+func (h *heap) intern(b []byte) uint32 {
+	row, ok := h.names[string(b)]
+	if !ok {
+		text := string(b)
+		row = uint32(len(h.strings))
+		h.strings = append(h.strings, text)
+		h.names[text] = row
+	}
+	return row
 }
 
 func (h *heap) text(v value) string {
@@ -98,18 +145,48 @@ func (h *heap) address(v value) Address {
 
 // get looks a key up in a dictionary. Later pairs win, as in Python.
 func (h *heap) get(pairs []value, key string) (value, bool) {
+	row, ok := h.names[key]
+	if !ok {
+		return value{}, false
+	}
+	return find(pairs, row)
+}
+
+func find(pairs []value, key uint32) (value, bool) {
 	for i := len(pairs) - 2; i >= 0; i -= 2 {
-		if pairs[i].kind == kindString && h.strings[pairs[i].ref] == key {
+		if pairs[i].kind == kindString && pairs[i].ref == key {
 			return pairs[i+1], true
 		}
 	}
 	return value{}, false
 }
 
+// newDict adds a dictionary.
+func (h *heap) newDict(items []value) value {
+	slot := int64(len(h.slots))
+	if n := len(h.free); n > 0 {
+		slot, h.free = h.free[n-1], h.free[:n-1]
+	} else {
+		h.slots = append(h.slots, nil)
+	}
+	h.slots[slot] = append(h.slots[slot], items...)
+	v := value{kind: kindDict, ref: uint32(len(h.dicts)), num: slot}
+	h.dicts = append(h.dicts, v)
+	return v
+}
+
+// pairs are a dictionary's contents, nil for other values and for what was turned into a row.
+func (h *heap) pairs(v value) []value {
+	if v.kind != kindDict || h.dicts[v.ref].kind != kindDict {
+		return nil
+	}
+	return h.slots[v.num]
+}
+
 // resolved follows a dictionary that was turned into a row.
 func (h *heap) resolved(v value) value {
 	if v.kind == kindDict {
-		return h.dicts[v.ref].now
+		return h.dicts[v.ref]
 	}
 	return v
 }
@@ -120,37 +197,54 @@ func (h *heap) compact(v value) value {
 	if v.kind != kindDict {
 		return v
 	}
-	d := &h.dicts[v.ref]
-	if d.now.kind != kindDict {
-		return d.now
+	if now := h.dicts[v.ref]; now.kind != kindDict {
+		return now
 	}
-	pairs := d.pairs
-	if _, ok := h.get(pairs, "filename"); ok {
-		if _, ok := h.get(pairs, "line"); ok {
-			return h.turn(d, h.frame(pairs))
-		}
+	pairs := h.slots[v.num]
+	var now value
+	switch shape(pairs) {
+	case kindFrame:
+		now = h.frame(pairs)
+	case kindEvent:
+		now = h.event(pairs)
+	case kindSegment:
+		now = h.segment(pairs)
+	case kindBlock:
+		now = h.block(pairs)
+	default:
+		return v
 	}
-	if _, ok := h.get(pairs, "action"); ok {
-		return h.turn(d, h.event(pairs))
-	}
-	if _, ok := h.get(pairs, "blocks"); ok {
-		return h.turn(d, h.segment(pairs))
-	}
-	if _, ok := h.get(pairs, "state"); ok {
-		return h.turn(d, h.block(pairs))
-	}
-	return v
-}
-
-func (h *heap) turn(d *dict, now value) value {
-	d.pairs, d.now = nil, now
+	h.dicts[v.ref] = now
+	h.slots[v.num] = pairs[:0]
+	h.free = append(h.free, v.num)
 	return now
 }
 
+// shape tells by its keys what a dictionary is; kindDict if it is none of those that come in large numbers.
+func shape(pairs []value) kind {
+	found := kindDict
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i].kind != kindString {
+			continue
+		}
+		switch pairs[i].ref {
+		case keyAction:
+			return kindEvent
+		case keyFilename:
+			return kindFrame
+		case keyBlocks:
+			return kindSegment
+		case keyState:
+			found = kindBlock
+		}
+	}
+	return found
+}
+
 func (h *heap) frame(pairs []value) value {
-	file, _ := h.get(pairs, "filename")
-	line, _ := h.get(pairs, "line")
-	name, _ := h.get(pairs, "name")
+	file, _ := find(pairs, keyFilename)
+	line, _ := find(pairs, keyLine)
+	name, _ := find(pairs, keyName)
 	f := Frame{File: h.text(file), Line: int(h.integer(line)), Function: h.text(name)}
 	row, ok := h.frameRows[f]
 	if !ok {
@@ -191,20 +285,23 @@ func (h *heap) event(pairs []value) value {
 	e := Event{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		v := pairs[i+1]
-		switch h.text(pairs[i]) {
-		case "action":
+		if pairs[i].kind != kindString {
+			continue
+		}
+		switch pairs[i].ref {
+		case keyAction:
 			e.Action = actionOf(h.text(v))
-		case "addr":
+		case keyAddr:
 			e.Address = h.address(v)
-		case "size":
+		case keySize:
 			e.Bytes = h.integer(v)
-		case "stream":
+		case keyStream:
 			e.Stream = h.integer(v)
-		case "time_us":
+		case keyTimeUs:
 			e.TimeUs = h.integer(v)
-		case "device_free":
+		case keyDeviceFree:
 			e.DeviceFreeBytes = h.integer(v)
-		case "frames":
+		case keyFrames:
 			e.stack = h.stack(v)
 		}
 	}
@@ -216,29 +313,29 @@ func (h *heap) block(pairs []value) value {
 	b := Block{RequestedBytes: -1}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		v := pairs[i+1]
-		switch h.text(pairs[i]) {
-		case "address":
+		if pairs[i].kind != kindString {
+			continue
+		}
+		switch pairs[i].ref {
+		case keyAddress:
 			b.Address = h.address(v)
-		case "size":
+		case keySize:
 			b.Bytes = h.integer(v)
-		case "requested_size":
+		case keyRequestedSize:
 			b.RequestedBytes = h.integer(v)
-		case "state":
+		case keyState:
 			b.State = stateOf(h.text(v))
-		case "frames":
+		case keyFrames:
 			b.stack = h.stack(v)
-		case "history": // PyTorch 2.0: the newest first, with its own frames and size
+		case keyHistory: // PyTorch 2.0: the newest first, with its own frames and size
 			if v.kind != kindList || len(h.lists[v.ref]) == 0 {
 				continue
 			}
-			first := h.lists[v.ref][0]
-			if first.kind != kindDict {
-				continue
-			}
-			if frames, ok := h.get(h.dicts[first.ref].pairs, "frames"); ok {
+			first := h.pairs(h.lists[v.ref][0])
+			if frames, ok := find(first, keyFrames); ok {
 				b.stack = h.stack(frames)
 			}
-			if size, ok := h.get(h.dicts[first.ref].pairs, "real_size"); ok {
+			if size, ok := find(first, keyRealSize); ok {
 				b.RequestedBytes = h.integer(size)
 			}
 		}
@@ -255,24 +352,27 @@ func (h *heap) segment(pairs []value) value {
 	var at Address
 	for i := 0; i+1 < len(pairs); i += 2 {
 		v := pairs[i+1]
-		switch h.text(pairs[i]) {
-		case "device":
+		if pairs[i].kind != kindString {
+			continue
+		}
+		switch pairs[i].ref {
+		case keyDevice:
 			s.Device = int(h.integer(v))
-		case "address":
+		case keyAddress:
 			at = h.address(v)
-		case "total_size":
+		case keyTotalSize:
 			s.Bytes = h.integer(v)
-		case "allocated_size":
+		case keyAllocatedSize:
 			s.AllocatedBytes = h.integer(v)
-		case "active_size":
+		case keyActiveSize:
 			s.ActiveBytes = h.integer(v)
-		case "stream":
+		case keyStream:
 			s.Stream = h.integer(v)
-		case "segment_type":
+		case keySegmentType:
 			s.Type = h.text(v)
-		case "is_expandable":
+		case keyIsExpandable:
 			s.Expandable = v.num != 0
-		case "blocks":
+		case keyBlocks:
 			if v.kind != kindList {
 				continue
 			}
