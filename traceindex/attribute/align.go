@@ -81,6 +81,7 @@ func (a *aligner) align(tokens []token, keys []string, starts []start, atEnd boo
 	d := &decoder{aligner: a, matches: matches, tokens: tokens, out: &alignment{tokens: make([]placed, len(tokens)), before: make([][]visit, len(tokens)+1)}}
 	d.decode(starts)
 	a.margins(tokens, matches, starts, d.out)
+	d.out.record(tokens)
 	return d.out
 }
 

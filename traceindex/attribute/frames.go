@@ -269,7 +269,10 @@ func (w *frameWalker) lookUp(a *alignment, source *frameSource) *placedFrame {
 		out.tokens[i] = at(&a.tokens[i])
 	}
 	for i, visits := range a.before {
-		for _, v := range visits {
+		for j, v := range visits {
+			if i == 0 && j == 0 && v.begins == 0 && !source.resumed {
+				continue // the function's entry is no statement
+			}
 			id := w.attribution.places.intern(Place{File: file, Line: int(v.line), Function: function, Confidence: traceindex.ConfidenceExact})
 			out.before[i] = append(out.before[i], stretch{id, v.steps, v.begins})
 		}
@@ -277,49 +280,88 @@ func (w *frameWalker) lookUp(a *alignment, source *frameSource) *placedFrame {
 	return out
 }
 
+// callOverheadNs bounds the time that entering or leaving a function takes: the interpreter's work on the frame and the profiler's
+// on its event.
+const callOverheadNs = 15_000
+
 // segments cuts the frame's time: each token's to its place, and the time between two tokens to the statements passed on the way.
+// Entering and leaving the function count to the statement that called it.
 func (w *frameWalker) segments(row traceindex.EventID, placed *placedFrame) []segment {
-	segments := make([]segment, 0, 2*len(w.children)+1)
-	at, last := w.ix.Events.StartNs[row], noPlace
-	add := func(endNs int64, id placeID) {
-		if n := len(segments); n > 0 && segments[n-1].place == id {
-			segments[n-1].endNs = endNs
-			return
+	c := segmentCutter{at: w.ix.Events.StartNs[row], list: make([]segment, 0, 2*len(w.children)+2)}
+	c.last = w.out.of[row]
+	caller, n := c.last, len(w.children)
+	for i, child := range w.children {
+		start := w.ix.Events.StartNs[child]
+		if i == 0 {
+			c.overhead(caller, start-c.at, placed.before[0])
 		}
-		segments = append(segments, segment{endNs, id})
-	}
-	gap := func(until int64, path []stretch) {
-		if until <= at {
-			return
-		}
-		total := int64(0)
-		for _, s := range path {
-			total += int64(s.steps)
-		}
-		if last != noPlace || total == 0 {
-			total++ // the rest of the statement before
-		}
-		span, done := until-at, int64(0)
-		if last != noPlace {
-			done = 1
-			add(at+span*done/total, last)
-		}
-		for _, s := range path {
-			done += int64(s.steps)
-			add(at+span*done/total, s.place)
-		}
-		at = until
-	}
-	for i, c := range w.children {
-		gap(w.ix.Events.StartNs[c], placed.before[i])
-		at = max(at, w.ix.EndNs(c))
-		last = placed.tokens[i]
-		add(at, last)
+		c.gap(start, placed.before[i], i > 0)
+		c.at = max(c.at, w.ix.EndNs(child))
+		c.last = placed.tokens[i]
+		c.add(c.at, c.last)
 	}
 	end := w.ix.EndNs(row)
-	gap(end, placed.before[len(w.children)])
-	if n := len(segments); n == 0 || segments[n-1].endNs < end {
-		add(end, last)
+	c.gap(end-overheadIn(end-c.at, placed.before[n]), placed.before[n], n > 0)
+	if len(c.list) == 0 || c.at < end {
+		c.at = end
+		c.add(end, caller)
 	}
-	return segments
+	return c.list
+}
+
+// overheadIn is how much of a gap at a function's entry or exit is the call's: most of a short one, little of a long one, in
+// which the statements passed must have done something.
+func overheadIn(gapNs int64, path []stretch) int64 {
+	steps := int64(0)
+	for _, s := range path {
+		steps += int64(s.steps)
+	}
+	return max(0, min(callOverheadNs, gapNs*6/(6+steps)))
+}
+
+// segmentCutter divides a frame's time.
+type segmentCutter struct {
+	list []segment
+	at   int64
+	// last is the place of what ended at at.
+	last placeID
+}
+
+func (c *segmentCutter) add(endNs int64, id placeID) {
+	if n := len(c.list); n > 0 && c.list[n-1].place == id {
+		c.list[n-1].endNs = endNs
+		return
+	}
+	c.list = append(c.list, segment{endNs, id})
+}
+
+func (c *segmentCutter) overhead(caller placeID, gapNs int64, path []stretch) {
+	if ns := overheadIn(gapNs, path); ns > 0 {
+		c.at += ns
+		c.add(c.at, caller)
+	}
+}
+
+// gap shares the time until a moment among the statements on the path since the last token, by their silent steps; the rest of the
+// statement before counts as one.
+func (c *segmentCutter) gap(until int64, path []stretch, rest bool) {
+	if until <= c.at {
+		return
+	}
+	total, done := int64(0), int64(0)
+	for _, s := range path {
+		total += int64(s.steps)
+	}
+	if rest || total == 0 {
+		total, done = total+1, 1
+	}
+	span := until - c.at
+	if done > 0 {
+		c.add(c.at+span*done/total, c.last)
+	}
+	for _, s := range path {
+		done += int64(s.steps)
+		c.add(c.at+span*done/total, s.place)
+	}
+	c.at = until
 }

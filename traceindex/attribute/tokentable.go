@@ -79,15 +79,6 @@ func (t *tokenTable) of(e traceindex.EventID, g *graph, source *source) tokenID 
 	return t.intern(variant)
 }
 
-// callLine is the recorded statement line of the call, 0 without a recording.
-func (t *tokenTable) callLine(e traceindex.EventID, source *source) int {
-	c, ok := t.ix.CallLineOf(e)
-	if !ok || c.Line <= 0 {
-		return 0
-	}
-	return source.module.file.LineOfStatement(c.Line)
-}
-
 const (
 	insideDepth  = 5
 	insideNames  = 12
