@@ -40,3 +40,19 @@ func NewStatistics(found *Findings) []StatisticsRow {
 	})
 	return rows
 }
+
+// StatisticsDocument is the output of `check --statistics --format json`.
+type StatisticsDocument struct {
+	Schema     int             `json:"schema"`
+	Statistics []StatisticsRow `json:"statistics"`
+	Files      int             `json:"files"`
+}
+
+// NewStatisticsDocument counts findings by rule.
+func NewStatisticsDocument(found *Findings) StatisticsDocument {
+	rows := NewStatistics(found)
+	if rows == nil {
+		rows = []StatisticsRow{}
+	}
+	return StatisticsDocument{Schema: SchemaVersion, Statistics: rows, Files: found.Files}
+}

@@ -90,13 +90,9 @@ func errorLines(err error) []string {
 	if text == "" {
 		return nil
 	}
-	var joined interface{ Unwrap() []error }
-	if !errors.As(err, &joined) {
-		return []string{report.Printable(strings.ReplaceAll(text, "\n", " "))}
-	}
 	var lines []string
-	for _, each := range joined.Unwrap() {
-		lines = append(lines, errorLines(each)...)
+	for line := range strings.SplitSeq(text, "\n") { // joined errors are one a line
+		lines = append(lines, report.Printable(line))
 	}
 	return lines
 }
@@ -128,9 +124,12 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 	root.PersistentFlags().String("color", "auto", "colour the output: auto, always or never (NO_COLOR is honoured)")
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
-		newVersionCommand(io),
+		newLSPCommand(io),
+		newCheckCommand(io),
+		newLinesCommand(io),
 		newRulesCommand(io),
 		newExplainCommand(io),
+		newVersionCommand(io),
 	)
 	return root
 }
