@@ -150,7 +150,7 @@ func dumpLikeCPython(file *File) (nodes, frames []string) {
 		case *ClassDef:
 			emit("ClassDef line %d to %d", file.Line(n.Class.NameSpan.Start), n.Class.LastLine)
 		case *MatchCase:
-			for _, child := range append(Children(&BadStmt{Stmts: n.Body})) {
+			for _, child := range Children(&BadStmt{Stmts: n.Body}) {
 				dump(child)
 			}
 			if n.Guard != nil {

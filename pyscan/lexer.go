@@ -54,11 +54,12 @@ func (l *lexer) file() {
 	}
 	l.startLine()
 	l.run()
-	if len(l.brackets) > 0 {
-		l.reportUnclosed()
-	}
 	if count := len(l.tokens); count > 0 && l.tokens[count-1].kind != tokenNewline {
 		l.emit(tokenNewline, l.end, l.end)
+	}
+	if len(l.brackets) > 0 {
+		l.reportUnclosed()
+		l.tokens[len(l.tokens)-1].cut = true
 	}
 	for range l.indents[1:] {
 		l.emit(tokenDedent, l.end, l.end)
@@ -278,6 +279,7 @@ func (l *lexer) closeBrackets(lineStart, lineEnd int) {
 	l.reportUnclosed()
 	l.brackets = l.brackets[:0]
 	l.emit(tokenNewline, lineEnd, lineStart)
+	l.tokens[len(l.tokens)-1].cut = true
 	l.at = lineStart
 	l.startLine()
 }

@@ -48,8 +48,11 @@ type parser struct {
 	first  int // index of the first token of the file, or of the f-string's expression being read
 	// quietUntil is the token up to which further errors are consequences of one already noted.
 	quietUntil int
-	depth      int // of the recursion
-	h          int // height of the expression read last
+	// emptyAt is the token before which an empty BadExpr was put last, at emptyOffset: what holds it reaches there.
+	emptyAt, emptyOffset int
+
+	depth int // of the recursion
+	h     int // height of the expression read last
 
 	function *Function // whose body is being read
 	class    *Class    // whose body is being read, nil inside its methods
@@ -115,6 +118,9 @@ func (p *parser) fail(message string) {
 		return
 	}
 	p.hush()
+	if p.tokens[p.at].cut {
+		return // the lexer has noted the bracket
+	}
 	span := p.tokenSpan(p.at)
 	line := p.file.lines.Line(span.Start)
 	for _, known := range p.file.SyntaxErrors {
@@ -159,7 +165,13 @@ func (p *parser) previousEnd() int {
 }
 
 // since is the span from the offset to the end of the token read last.
-func (p *parser) since(start int) Span { return Span{start, max(start, p.previousEnd())} }
+func (p *parser) since(start int) Span {
+	end := p.previousEnd()
+	if p.emptyAt == p.at {
+		end = max(end, p.emptyOffset)
+	}
+	return Span{start, max(start, end)}
+}
 
 func (p *parser) tokenSpan(at int) Span {
 	return Span{int(p.tokens[at].start), int(p.tokens[at].end)}

@@ -10,6 +10,7 @@ func (p *parser) bad(message string) Expr {
 	if p.atLineEnd() {
 		at = p.previousEnd()
 	}
+	p.emptyAt, p.emptyOffset = p.at, at
 	return &BadExpr{Span: Span{at, at}}
 }
 

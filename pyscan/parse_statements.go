@@ -29,7 +29,7 @@ func (p *parser) statement() {
 	start := p.start()
 	switch p.kind() {
 	case keywordIf:
-		p.push(p.ifStatement(start, false))
+		p.push(p.ifStatement(start))
 	case keywordFor:
 		p.push(p.forStatement(start, false))
 	case keywordWhile:
@@ -75,23 +75,20 @@ func (p *parser) asyncStatement(start int) {
 // simpleLine pushes the simple statements of one logical line.
 func (p *parser) simpleLine() {
 	for {
-		before := p.at
 		p.push(p.simpleStatement())
+		if p.at > 0 && p.tokens[p.at-1].kind == tokenDedent {
+			return // a bad line with a block below it
+		}
 		if p.accept(opSemicolon) {
-			if p.accept(tokenNewline) {
+			if p.accept(tokenNewline) || p.atLineEnd() {
 				return
 			}
 			continue
 		}
 		if !p.atLineEnd() {
 			p.push(p.badLine(p.start(), "this does not parse as Python"))
-			return
 		}
-		if p.kind() == tokenNewline {
-			p.at++
-		} else if p.at == before {
-			return
-		}
+		p.accept(tokenNewline)
 		return
 	}
 }
@@ -115,8 +112,8 @@ func (p *parser) badLine(start int, message string) Stmt {
 	}
 	bad.Exprs = p.exprsFrom(base)
 	bad.Span = p.since(start)
-	p.accept(tokenNewline)
-	if colon && p.kind() == tokenIndent {
+	if colon && p.kind() == tokenNewline && p.kindAfter(1) == tokenIndent {
+		p.at++
 		bad.Stmts = p.indented()
 		bad.End = p.endAfter(bad.End, bad.Stmts)
 	}
@@ -127,7 +124,6 @@ func (p *parser) badLine(start int, message string) Stmt {
 func (p *parser) looseClause(start int) Stmt {
 	bad := &BadStmt{}
 	p.fail("this '" + p.word() + "' belongs to no statement")
-	elif := p.kind() == keywordElif
 	p.at++
 	base := len(p.exprStack)
 	for !p.atLineEnd() && p.kind() != opColon {
@@ -139,7 +135,6 @@ func (p *parser) looseClause(start int) Stmt {
 			p.at++
 		}
 	}
-	_ = elif
 	bad.Exprs = p.exprsFrom(base)
 	bad.Stmts = p.block()
 	bad.Span = p.since(start)
@@ -221,7 +216,7 @@ func (p *parser) skipBlock() {
 }
 
 // ifStatement reads an if or, nested in its Else, an elif; a long chain is read in a loop.
-func (p *parser) ifStatement(start int, _ bool) Stmt {
+func (p *parser) ifStatement(start int) Stmt {
 	var chain []*If
 	end := 0
 	for {
@@ -240,7 +235,9 @@ func (p *parser) ifStatement(start int, _ bool) Stmt {
 		}
 		start = p.start()
 		if len(chain)+p.depth >= maxDepth {
-			chain[len(chain)-1].Else = []Stmt{p.looseClause(start)}
+			rest := p.looseClause(start)
+			chain[len(chain)-1].Else = []Stmt{rest}
+			end = max(end, rest.Range().End)
 			break
 		}
 	}
@@ -249,7 +246,7 @@ func (p *parser) ifStatement(start int, _ bool) Stmt {
 		last.Else, end = p.elseBlock(end)
 	}
 	for _, link := range chain {
-		link.End = max(end, p.endAfter(end, link.Else))
+		link.End = end
 	}
 	return chain[0]
 }

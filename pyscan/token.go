@@ -111,7 +111,9 @@ type token struct {
 	kind tokenKind
 	// comprehension is set on an opening bracket that has a `for` of its own: what it holds is a comprehension.
 	comprehension bool
-	start, end    uint32
+	// cut is set on a NEWLINE that ends a logical line early, at a bracket that was not closed.
+	cut        bool
+	start, end uint32
 }
 
 // precedence is a binary operator's binding strength, 0 for what is none; `**` is handled apart.
