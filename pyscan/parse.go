@@ -151,8 +151,13 @@ func (p *parser) kindAfter(n int) tokenKind {
 	return tokenEnd
 }
 
-// start is the offset where the next token starts.
-func (p *parser) start() int { return int(p.tokens[p.at].start) }
+// start is the offset where the next token starts; at the end of a logical line, where the last one ends.
+func (p *parser) start() int {
+	if p.tokens[p.at].kind <= tokenDedent {
+		return p.previousEnd()
+	}
+	return int(p.tokens[p.at].start)
+}
 
 // previousEnd is the offset where the token read last ends.
 func (p *parser) previousEnd() int {

@@ -7,9 +7,6 @@ func (p *parser) bad(message string) Expr {
 	p.fail(message)
 	p.h = 1
 	at := p.start()
-	if p.atLineEnd() {
-		at = p.previousEnd()
-	}
 	p.emptyAt, p.emptyOffset = p.at, at
 	return &BadExpr{Span: Span{at, at}}
 }
