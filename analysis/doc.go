@@ -5,9 +5,8 @@
 // The story of a question:
 //
 //	w, err := analysis.Open(ctx, root, settings)          // reads no file yet
-//	checked, err := w.Check(ctx, paths)                   // lint; findings in (file, offset) order
-//	loaded, err := w.LoadTrace(ctx, traces, progress)     // read, attribute, diagnose; immutable once returned
-//	priced := w.Price(checked, loaded)                    // the same findings with verdicts and costs
+//	checked, err := w.Check(ctx, paths, loaded.RuleCosts()) // lint; priced with a trace, nil without
+//	loaded, err := w.LoadTrace(ctx, traces, options)      // read, attribute, diagnose; immutable once returned
 //
 // LoadSettings reads stepline.toml or [tool.stepline] of pyproject.toml; errors name file, key and line, and every other
 // setting of the file still holds.

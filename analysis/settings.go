@@ -8,12 +8,16 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+
+	"stepline/rules"
 )
 
 // Settings is everything a user can set, after all places were merged. Treat it as immutable: copy before changing.
 type Settings struct {
 	// Traces are globs or paths, relative to the folder; empty means "discover, if AutoDiscover".
 	Traces []string
+	// TracesFromFile tells that Traces come from the folder's own file: a stranger's folder must not name files outside it.
+	TracesFromFile bool
 	// AutoDiscover looks for the newest run under the usual names when Traces is empty.
 	AutoDiscover bool
 	// AutoLoadLimitBytes is the file size over which a discovered trace is offered instead of loaded.
@@ -108,6 +112,7 @@ func Merge(file Layer, client ...Layer) (Settings, error) {
 	s := DefaultSettings()
 	var errs []error
 	errs = append(errs, file.apply(&s, func(key string) bool { return !fileWins(key) })...)
+	s.TracesFromFile = true
 	for _, l := range client {
 		errs = append(errs, l.apply(&s, nil)...)
 	}
@@ -124,7 +129,7 @@ type setter func(s *Settings, v any) error
 
 // setters lists every setting under its dotted key, written as normalKey writes it.
 var setters = map[string]setter{
-	"traces":               strings1(func(s *Settings, v []string) { s.Traces = v }),
+	"traces":               strings1(func(s *Settings, v []string) { s.Traces, s.TracesFromFile = v, false }),
 	"autodiscover":         boolean(func(s *Settings, v bool) { s.AutoDiscover = v }),
 	"trace.autodiscover":   boolean(func(s *Settings, v bool) { s.AutoDiscover = v }),
 	"trace.autoloadlimit":  bytes1(func(s *Settings, v int64) { s.AutoLoadLimitBytes = v }),
@@ -395,12 +400,14 @@ func setPerFileIgnores(s *Settings, v any) error {
 
 func setTargetTorch(s *Settings, v any) error {
 	t, ok := v.(string)
-	if f, isNumber := number(v); !ok && isNumber {
+	if f, isNumber := number(v); isNumber {
 		t, ok = strconv.FormatFloat(f, 'f', -1, 64), true
 	}
-	major, rest, _ := strings.Cut(t, ".")
-	if _, err := strconv.Atoi(major); !ok || err != nil || rest == "" && strings.Contains(t, ".") {
-		return fmt.Errorf(`wanted a torch version like "2.4", not %s`, kindOf(v))
+	if !ok {
+		return fmt.Errorf(`wanted a torch version like "2.4" or ">=2.1,<2.6", not %s`, kindOf(v))
+	}
+	if _, err := rules.ParseTorchVersion(t); err != nil {
+		return err
 	}
 	s.TargetTorch = t
 	return nil

@@ -51,6 +51,8 @@ type Conn struct {
 	marshal func(any) ([]byte, error)
 	handler Handler
 	workers *pool
+	posts   chan func()
+	ended   chan struct{}
 
 	mu       sync.Mutex
 	incoming map[string]*request // by raw id
@@ -79,6 +81,8 @@ func NewConn(in io.Reader, out io.Writer, marshal func(any) ([]byte, error), log
 		log:      log,
 		marshal:  marshal,
 		workers:  newPool(8),
+		posts:    make(chan func()),
+		ended:    make(chan struct{}),
 		incoming: map[string]*request{},
 		outgoing: map[int64]chan response{},
 	}
@@ -136,6 +140,8 @@ func (c *Conn) dispatchAll(ctx context.Context, bodies <-chan frame) error {
 		select {
 		case <-ctx.Done():
 			return context.Cause(ctx)
+		case f := <-c.posts:
+			c.runPost(f)
 		case f := <-bodies:
 			var bad *FrameError
 			switch {
@@ -481,7 +487,17 @@ func (c *Conn) deliver(m envelope) {
 	answer <- r
 }
 
+func (c *Conn) runPost(f func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.log.Error("a state change panicked", zap.Any("panic", p), zap.ByteString("stack", debug.Stack()))
+		}
+	}()
+	f()
+}
+
 func (c *Conn) close(err error) {
+	close(c.ended)
 	if err == nil {
 		err = ErrClosed
 	}

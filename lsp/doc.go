@@ -1,0 +1,11 @@
+// Package lsp is the language server: sessions, open documents, and one file per feature of the protocol. Handlers are thin:
+// they take an immutable snapshot of the session, ask package analysis, and translate byte spans into positions of the
+// negotiated encoding.
+//
+// How a message flows: internal/wire reads it on one goroutine, the session's. Notifications (didChange, …) change the
+// session's state there, in order, and publish a new immutable snapshot; requests take the snapshot of their moment and run
+// beside. One more goroutine, the checker's, parses and lints what changed, newest first, and drops what a newer change has
+// overtaken. Traces load on goroutines of their own and hand their result to the session's.
+//
+// It is imported by cmd/stepline and editor tests only; nothing below it knows the protocol.
+package lsp

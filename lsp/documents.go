@@ -1,0 +1,240 @@
+package lsp
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"go.uber.org/zap"
+
+	"stepline/lsp/internal/text"
+)
+
+func (s *server) didOpen(params []byte) error {
+	var p struct {
+		TextDocument *struct {
+			URI        *string `json:"uri"`
+			LanguageID string  `json:"languageId"`
+			Version    int64   `json:"version"`
+			Text       *string `json:"text"`
+		} `json:"textDocument"`
+	}
+	if err := decode(params, &p); err != nil {
+		return err
+	}
+	d := p.TextDocument
+	if d == nil || d.URI == nil || *d.URI == "" || d.Text == nil {
+		return invalid("didOpen needs a uri and a text")
+	}
+	s.start()
+	key := documentKey(*d.URI)
+	if old := s.current.Load().documents[key]; old != nil {
+		// A second open (some clients do, after a reload) replaces the text: the client's word is the last.
+		s.log.Info("a document was opened twice", zap.String("uri", *d.URI))
+	}
+	s.openDocument(&document{key: key, uri: *d.URI, language: d.LanguageID, version: d.Version, text: text.New(*d.Text)})
+	return nil
+}
+
+// openDocument puts a document with its folder into the state and has it checked.
+func (s *server) openDocument(d *document) {
+	var made *folder
+	s.update(func(next *state) {
+		if old := next.documents[d.key]; old != nil {
+			old.cell.settle(nil)
+		}
+		f := next.folderOf(d.key)
+		if f == nil {
+			f = hiddenFolderFor(d.key)
+			next.hiddenFolders[f.root] = f
+			made = f
+		}
+		d.folder, d.path, d.cell = f, f.pathOf(d.key), newCell()
+		next.documents[d.key] = d
+	})
+	if made != nil {
+		s.configure(made.root)
+	}
+	s.checker.poke(d.key)
+}
+
+// hiddenFolderFor makes the folder of a document outside all folders: the one its file is in.
+func hiddenFolderFor(key string) *folder {
+	p, isFile := keyPath(key)
+	if !isFile {
+		return &folder{hidden: true}
+	}
+	root := parentOf(p)
+	return &folder{root: root, uri: pathURI(osPath(root)), hidden: true}
+}
+
+// contentChange is one change: ranged where Range is there and not null, else the whole text.
+type contentChange struct {
+	Range *rangeParam `json:"range"`
+	Text  *string     `json:"text"`
+}
+
+func (s *server) didChange(params []byte) error {
+	var p struct {
+		TextDocument *struct {
+			URI     *string `json:"uri"`
+			Version *int64  `json:"version"`
+		} `json:"textDocument"`
+		Changes []contentChange `json:"contentChanges"`
+	}
+	if err := decode(params, &p); err != nil {
+		return err
+	}
+	if p.TextDocument == nil || p.TextDocument.URI == nil {
+		return invalid("didChange needs a uri")
+	}
+	key := documentKey(*p.TextDocument.URI)
+	old := s.current.Load().documents[key]
+	if old == nil {
+		return fmt.Errorf("a change of %s, which is not open, was ignored", *p.TextDocument.URI)
+	}
+	version := old.version + 1
+	if v := p.TextDocument.Version; v != nil {
+		version = *v
+	}
+	if version <= old.version && old.version != 0 {
+		// Versions only grow. A repeated or older one is a change that was applied already or is out of order: applying it
+		// would leave another text than the client's for good.
+		return fmt.Errorf("a change of %s to version %d was ignored: version %d is here already", old.uri, version, old.version)
+	}
+	changed, err := applyChanges(old.text, p.Changes, s.encoding)
+	if err != nil {
+		return fmt.Errorf("a change of %s to version %d was ignored: %w", old.uri, version, err)
+	}
+	s.replaceText(old, version, changed)
+	return nil
+}
+
+// applyChanges applies changes in their order, all or none.
+func applyChanges(t *text.Text, changes []contentChange, enc text.Encoding) (*text.Text, error) {
+	for i, c := range changes {
+		switch {
+		case c.Text == nil:
+			return nil, fmt.Errorf("change %d has no text", i)
+		case c.Range == nil:
+			t = text.New(*c.Text)
+		case !c.Range.valid():
+			return nil, fmt.Errorf("change %d has a range without start or end", i)
+		default:
+			t = t.Replace(text.Edit{
+				Start: t.Offset(c.Range.Start.text(), enc), End: t.Offset(c.Range.End.text(), enc), New: *c.Text,
+			})
+		}
+	}
+	return t, nil
+}
+
+// replaceText puts a document's new text into the state and has it checked.
+func (s *server) replaceText(old *document, version int64, t *text.Text) {
+	old.cell.settle(nil)
+	d := *old
+	d.version, d.text, d.cell = version, t, newCell()
+	s.update(func(next *state) { next.documents[d.key] = &d })
+	s.checker.poke(d.key)
+}
+
+func (s *server) didClose(params []byte) error {
+	var p documentParams
+	if err := decode(params, &p); err != nil {
+		return err
+	}
+	uri, err := p.TextDocument.uri()
+	if err != nil {
+		return err
+	}
+	key := documentKey(uri)
+	old := s.current.Load().documents[key]
+	if old == nil {
+		return fmt.Errorf("%s was closed without being open", uri)
+	}
+	s.closeDocument(old)
+	return nil
+}
+
+func (s *server) closeDocument(old *document) {
+	old.cell.settle(nil)
+	s.update(func(next *state) {
+		delete(next.documents, old.key)
+		f := old.folder
+		if !f.hidden {
+			return
+		}
+		for _, d := range next.documents {
+			if d.folder.hidden && d.folder.root == f.root {
+				return
+			}
+		}
+		if f.trace == nil && !f.loading {
+			delete(next.hiddenFolders, f.root)
+		}
+	})
+	s.checker.poke(old.key)
+	if !s.pulls.Load() {
+		s.publish(old.uri, old.key, nil, nil)
+	}
+}
+
+func (s *server) didSave(params []byte) error {
+	var p struct {
+		documentParams
+		Text *string `json:"text"`
+	}
+	if err := decode(params, &p); err != nil {
+		return err
+	}
+	uri, err := p.TextDocument.uri()
+	if err != nil {
+		return err
+	}
+	s.fileChanged(documentKey(uri))
+	return nil
+}
+
+func (s *server) didChangeWorkspaceFolders(params []byte) error {
+	var p struct {
+		Event struct {
+			Added   []folderParam `json:"added"`
+			Removed []folderParam `json:"removed"`
+		} `json:"event"`
+	}
+	if err := json.Unmarshal(params, &p); err != nil {
+		return err
+	}
+	before := s.current.Load()
+	gone := map[string]bool{}
+	for _, r := range p.Event.Removed {
+		if root, ok := uriPath(r.URI); ok {
+			gone[root] = true
+			s.traces.cancel(root)
+		}
+	}
+	s.update(func(next *state) {
+		kept := next.folders[:0:0]
+		for _, f := range next.folders {
+			if !gone[f.root] {
+				kept = append(kept, f)
+			}
+		}
+		next.folders = kept
+		for _, a := range p.Event.Added {
+			addFolder(next, a)
+		}
+	})
+	for _, f := range s.current.Load().folders {
+		if before.folderByRoot(f.root) == nil || before.folderByRoot(f.root).hidden {
+			s.configure(f.root)
+		}
+	}
+	// Documents find their folders anew.
+	for _, d := range s.current.Load().documents {
+		if f := s.current.Load().folderOf(d.key); f != d.folder {
+			again := *d
+			s.openDocument(&again)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,175 @@
+package lsp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"go.lsp.dev/protocol"
+
+	"stepline/lsp/internal/wire"
+	"stepline/pyscan"
+	"stepline/report"
+)
+
+func (s *server) codeLens(_ context.Context, params []byte) (wire.Reply, error) {
+	var p documentParams
+	if err := decode(params, &p); err != nil {
+		return wire.Reply{}, err
+	}
+	none := []protocol.CodeLens{}
+	at, err := s.documentAt(p.TextDocument)
+	if err != nil || at == nil || !at.module.folder.settings.CodeLens {
+		return wire.Reply{Value: none}, err
+	}
+	return wire.Reply{Work: func(ctx context.Context) (any, error) {
+		d, result, err := s.checkedFor(ctx, at.module)
+		if err != nil {
+			return nil, err
+		}
+		if result.file == nil || result.lines == nil {
+			return none, nil
+		}
+		return s.lenses(at.again(d), result), nil
+	}}, nil
+}
+
+// lenses are those over training loops and over functions that cost something.
+func (s *server) lenses(at *placed, result *checked) []protocol.CodeLens {
+	out := []protocol.CodeLens{}
+	v := result.lines
+	add := func(offset int, title, command string, arguments ...any) {
+		if !at.holds(offset) {
+			return
+		}
+		c := protocol.Command{Title: title, Command: command}
+		for _, a := range arguments {
+			c.Arguments = append(c.Arguments, encode(a))
+		}
+		where := protocol.Range{Start: at.position(offset), End: at.position(offset)}
+		out = append(out, protocol.CodeLens{Range: where, Command: c})
+	}
+	for _, loop := range trainingLoops(result.file, v) {
+		add(loop, v.trace.stepTitle(), "stepline.openReport", map[string]string{"folder": at.module.folder.uri})
+	}
+	for _, fn := range result.file.Functions {
+		if fn.Comprehension != nil || fn.Value != nil || fn.Parent == nil || slices.Contains(v.changed, fn) {
+			continue
+		}
+		if title := v.functionTitle(result.file, fn); title != "" {
+			add(result.file.Lines().Start(fn.DefLine)+indent(result.file.LineText(fn.DefLine)), title, "stepline.openReport", map[string]string{"folder": at.module.folder.uri})
+		}
+	}
+	return out
+}
+
+// stepTitle says what a step is made of.
+func (t *loadedTrace) stepTitle() string {
+	summary := t.loaded.Costs.Summary
+	parts := []string{}
+	if summary.StepMeanNs > 0 {
+		parts = append(parts, report.Duration(float64(summary.StepMeanNs))+" a step")
+	}
+	if whole := summary.GPUBusyNs + summary.GPUIdleNs; whole > 0 {
+		parts = append(parts, "GPU busy "+percent(float64(summary.GPUBusyNs)/float64(whole)))
+	}
+	if class := t.class(); class != nil {
+		parts = append(parts, strings.ReplaceAll(*class, "-", " "))
+	}
+	return strings.Join(append(parts, "open report"), " · ")
+}
+
+// functionTitle is a function's total over its own lines, "" where it has none.
+func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string {
+	var ns, calls int64
+	for _, row := range v.between(fn.FirstLine, fn.LastLine) {
+		if row.stale {
+			continue
+		}
+		span := file.LineSpan(row.line)
+		own := enclosingDef(file.RunsIn(span.Start + indent(file.Text[span.Start:span.End])))
+		if own != fn && row.line != fn.DefLine {
+			continue
+		}
+		ns += row.cost.GPUNs()
+		calls = max(calls, row.cost.Calls)
+	}
+	if ns <= 0 {
+		return ""
+	}
+	perStep := v.trace.perStep(ns)
+	title := fmt.Sprintf("%s on the GPU %s · %s", report.Duration(perStep), v.trace.per(), percent(v.trace.share(perStep)))
+	if calls > 0 {
+		title += " · " + countOf(v.trace.perStep(calls), "call")
+	}
+	return title
+}
+
+// trainingLoops are the offsets of the loops that ran in the trace and call backward() or an optimizer's step(): the
+// innermost such loop of each function.
+func trainingLoops(file *pyscan.File, v *lineView) []int {
+	var loops []int
+	for _, fn := range file.Functions {
+		if fn.Comprehension != nil || fn.Value != nil || len(v.between(fn.FirstLine, fn.LastLine)) == 0 {
+			continue
+		}
+		for _, loop := range loopsIn(fn.Body) {
+			loops = append(loops, loop.Range().Start)
+		}
+	}
+	slices.Sort(loops)
+	return slices.Compact(loops)
+}
+
+// loopsIn are the innermost loops of a body that train.
+func loopsIn(body []pyscan.Stmt) []pyscan.Stmt {
+	var found []pyscan.Stmt
+	for _, stmt := range body {
+		switch stmt.(type) {
+		case *pyscan.FunctionDef, *pyscan.ClassDef:
+			continue
+		}
+		var inner []pyscan.Stmt
+		for _, b := range pyscan.Bodies(stmt) {
+			inner = append(inner, loopsIn(b)...)
+		}
+		switch stmt.(type) {
+		case *pyscan.For, *pyscan.While:
+			if len(inner) == 0 && trains(stmt) {
+				inner = []pyscan.Stmt{stmt}
+			}
+		}
+		found = append(found, inner...)
+	}
+	return found
+}
+
+// trains tells whether a loop calls backward() or a step() of something called an optimizer.
+func trains(loop pyscan.Stmt) bool {
+	found := false
+	pyscan.Walk(loop, func(n pyscan.Node) bool {
+		call, ok := n.(*pyscan.Call)
+		if !ok {
+			return !found
+		}
+		if a, ok := call.Func.(*pyscan.Attribute); ok {
+			found = found || a.Attr == "backward" || a.Attr == "step" && strings.Contains(strings.ToLower(pyscan.LastName(a.Value)), "opt")
+		}
+		return !found
+	})
+	return found
+}
+
+func (s *server) resolveCodeLens(_ context.Context, params []byte) (wire.Reply, error) {
+	// Lenses are given with their commands; resolving one gives it back as it is.
+	var lens map[string]json.RawMessage
+	if err := decode(params, &lens); err != nil {
+		return wire.Reply{}, err
+	}
+	if !isObject(lens["range"]) {
+		return wire.Reply{}, invalid("params.range is missing")
+	}
+	return wire.Reply{Value: lens}, nil
+}

@@ -1,0 +1,207 @@
+package lsp
+
+import (
+	"slices"
+	"sort"
+	"sync"
+
+	"stepline/analysis"
+	"stepline/pyscan"
+	"stepline/rules"
+	"stepline/traceindex"
+)
+
+// loadedTrace is a loaded run as a folder shows it; immutable.
+type loadedTrace struct {
+	loaded *analysis.Loaded
+	// paths are the files as they were asked for, for reloading.
+	paths []string
+	// explicit tells that the user named it (a command or the settings); discovered traces make way for newer ones.
+	explicit bool
+	byFile   map[string]*fileCosts
+	// hottestNs is the GPU time of the hottest line of the run.
+	hottestNs int64
+}
+
+// fileCosts are the costs on one file's lines, as the file was at load.
+type fileCosts struct {
+	lines        []*traceindex.LineCost // by line
+	unattributed []*traceindex.Unattributed
+	source       func() *pyscan.File // nil model where the text at load is not known
+}
+
+func newLoadedTrace(loaded *analysis.Loaded, paths []string, explicit bool) *loadedTrace {
+	t := &loadedTrace{loaded: loaded, paths: paths, explicit: explicit, byFile: map[string]*fileCosts{}}
+	of := func(path string) *fileCosts {
+		f := t.byFile[path]
+		if f == nil {
+			f = &fileCosts{source: sync.OnceValue(func() *pyscan.File {
+				source, known := loaded.Sources[path]
+				if !known {
+					return nil
+				}
+				return pyscan.Parse(path, source)
+			})}
+			t.byFile[path] = f
+		}
+		return f
+	}
+	for i := range loaded.Costs.Lines {
+		l := &loaded.Costs.Lines[i]
+		f := of(l.File)
+		f.lines = append(f.lines, l)
+		t.hottestNs = max(t.hottestNs, l.GPUNs())
+	}
+	for i := range loaded.Costs.Unattributed {
+		if u := &loaded.Costs.Unattributed[i]; u.File != "" {
+			f := of(u.File)
+			f.unattributed = append(f.unattributed, u)
+		}
+	}
+	return t
+}
+
+// lineView is what a trace says about a document's lines, as they are now.
+type lineView struct {
+	trace *loadedTrace
+	rows  []lineRow // by line
+	notes []lineNote
+	// changed are the functions that changed since the trace was loaded.
+	changed []*pyscan.Function
+}
+
+// lineRow is one line's cost. Lines count from 1.
+type lineRow struct {
+	line  int
+	cost  *traceindex.LineCost
+	stale bool
+}
+
+// lineNote is time that hangs at a line without being its own: gradient accumulation at backward(), ambiguous time.
+type lineNote struct {
+	line  int
+	what  *traceindex.Unattributed
+	stale bool
+	// candidates are the lines (as they are now) that ambiguous time may belong to.
+	candidates []int
+}
+
+func (f *folder) costs() rules.Costs {
+	if f.trace == nil {
+		return nil
+	}
+	return f.trace.loaded.RuleCosts()
+}
+
+// linesOf is a document's view of its folder's trace, nil where there is none.
+func (f *folder) linesOf(d *document, file *pyscan.File) *lineView {
+	if f.trace == nil {
+		return nil
+	}
+	costs := f.trace.byFile[d.path]
+	if costs == nil {
+		return &lineView{trace: f.trace}
+	}
+	return costs.view(f.trace, file)
+}
+
+func (c *fileCosts) view(t *loadedTrace, file *pyscan.File) *lineView {
+	v := &lineView{trace: t}
+	m := &analysis.LineMap{}
+	if source := c.source(); source != nil {
+		m = analysis.FollowLines(source, file)
+	}
+	v.changed = m.Changed
+	for _, l := range c.lines {
+		if line, fresh := m.Line(l.Line); line > 0 {
+			v.rows = append(v.rows, lineRow{line: line, cost: l, stale: !fresh})
+		}
+	}
+	slices.SortStableFunc(v.rows, func(a, b lineRow) int { return a.line - b.line })
+	for _, u := range c.unattributed {
+		v.note(m, u)
+	}
+	return v
+}
+
+func (v *lineView) note(m *analysis.LineMap, u *traceindex.Unattributed) {
+	n := lineNote{what: u}
+	for _, c := range u.Candidates {
+		line, fresh := m.Line(c)
+		if line > 0 {
+			n.candidates = append(n.candidates, line)
+			n.stale = n.stale || !fresh
+		}
+	}
+	lines := n.candidates
+	if u.Line > 0 {
+		line, fresh := m.Line(u.Line)
+		if line > 0 && !slices.Contains(lines, line) {
+			lines = append(slices.Clone(lines), line)
+			n.stale = n.stale || !fresh
+		}
+	}
+	for _, line := range lines {
+		n.line = line
+		v.notes = append(v.notes, n)
+	}
+}
+
+// between are the rows of lines first to last.
+func (v *lineView) between(first, last int) []lineRow {
+	if v == nil {
+		return nil
+	}
+	from := sort.Search(len(v.rows), func(i int) bool { return v.rows[i].line >= first })
+	to := sort.Search(len(v.rows), func(i int) bool { return v.rows[i].line > last })
+	return v.rows[from:max(from, to)]
+}
+
+// stale tells whether a line stands in a function that changed since the trace was loaded.
+func (v *lineView) staleAt(file *pyscan.File, line int) bool {
+	if v == nil || file == nil {
+		return false
+	}
+	span := file.LineSpan(line)
+	return slices.Contains(v.changed, enclosingDef(file.RunsIn(span.Start+indent(file.Text[span.Start:span.End]))))
+}
+
+// enclosingDef is the def (or module) whose frame a function's statements belong to.
+func enclosingDef(fn *pyscan.Function) *pyscan.Function {
+	for fn != nil && (fn.Comprehension != nil || fn.Value != nil) && fn.Parent != nil {
+		fn = fn.Parent
+	}
+	return fn
+}
+
+func indent(line string) int {
+	for i := range len(line) {
+		if line[i] != ' ' && line[i] != '\t' {
+			return i
+		}
+	}
+	return 0
+}
+
+// perStep divides a sum over the trace by its steps over all ranks.
+func (t *loadedTrace) perStep(ns int64) float64 { return float64(ns) / float64(t.loaded.StepCount()) }
+
+// share is a per-step time's part of the step; of all GPU time where the trace has no steps.
+func (t *loadedTrace) share(perStepNs float64) float64 {
+	whole := float64(t.loaded.StepNs())
+	if whole <= 0 {
+		whole = float64(t.loaded.Costs.Summary.GPUTotalNs)
+	}
+	if whole <= 0 {
+		return 0
+	}
+	return perStepNs / whole
+}
+
+// per is what a number is counted by: "a step", or "in the trace" where it has none.
+func (t *loadedTrace) per() string {
+	if t.loaded.StepNs() <= 0 {
+		return "in the trace"
+	}
+	return "a step"
+}

@@ -1,0 +1,87 @@
+package lsp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+
+	"go.lsp.dev/protocol"
+	"go.uber.org/zap"
+
+	"stepline/lsp/internal/wire"
+)
+
+// Options configure a server.
+type Options struct {
+	// Version is told to the client as serverInfo.version.
+	Version string
+	// Log takes what the server has to say to its developers; nil means nothing is logged. It must not write to the
+	// protocol's output.
+	Log *zap.Logger
+	// Directory is what relative traces are looked up in where the client names no folder; "" means the document's folder.
+	Directory string
+	// WatchParent makes the server end when the process named in initialize is gone.
+	WatchParent bool
+	// Cache is the folder for finished trace indexes, "" for none.
+	Cache string
+}
+
+// ErrExitWithoutShutdown is returned by Serve when the client sent exit before shutdown: the protocol wants exit status 1.
+var ErrExitWithoutShutdown = errors.New("exit before shutdown")
+
+// Serve runs one session over in and out until exit, the end of in, ctx, or the end of the client's process. out carries
+// the protocol and nothing else. When it returns all work has ended; in and out are closed if they can be.
+func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) error {
+	log := options.Log
+	if log == nil {
+		log = zap.NewNop()
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s := &server{
+		options: options,
+		log:     log,
+		conn:    wire.NewConn(in, out, func(v any) ([]byte, error) { return protocol.Marshal(v) }, log),
+		ctx:     ctx,
+		end:     cancel,
+	}
+	s.init()
+	err := s.conn.Run(ctx, s)
+	cancel(nil)
+	if c, ok := in.(io.Closer); ok {
+		_ = c.Close()
+	}
+	s.shutdownTraces()
+	s.background.Wait()
+	switch {
+	case s.exitBeforeShutdown:
+		return ErrExitWithoutShutdown
+	case errors.Is(err, errClientGone):
+		return nil
+	}
+	return err
+}
+
+// errClientGone ends a session whose client's process is gone.
+var errClientGone = errors.New("the client's process is gone")
+
+// spawn runs f on a goroutine that Serve waits for; f must end when its context does.
+func (s *server) spawn(f func(ctx context.Context)) {
+	s.background.Add(1)
+	go func() {
+		defer s.background.Done()
+		defer s.recovered("background work")
+		f(s.ctx)
+	}()
+}
+
+// recovered keeps a panic of background work from taking the session down.
+func (s *server) recovered(what string) {
+	if p := recover(); p != nil {
+		s.log.Error(what+" panicked", zap.Any("panic", p), zap.Stack("stack"))
+	}
+}
+
+// once runs a function one time.
+type once = sync.Once

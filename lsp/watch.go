@@ -1,0 +1,193 @@
+package lsp
+
+import (
+	"context"
+	"path/filepath"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+	"go.lsp.dev/protocol"
+	"go.uber.org/zap"
+
+	"stepline/analysis"
+)
+
+// watcher tells the session of files that change on disk: traces that are written or written anew, sources that are not
+// open, the settings file. The client watches where it can (it knows the workspace); otherwise the server does, and then
+// only the folders that hold traces and the roots.
+type watcher struct {
+	s  *server
+	fs *fsnotify.Watcher
+	// watched are the folders watched here.
+	watched map[string]bool
+	// settling are timers of files that are still being written, by path.
+	settling map[string]*time.Timer
+}
+
+func (w *watcher) init(s *server) {
+	w.s, w.watched, w.settling = s, map[string]bool{}, map[string]*time.Timer{}
+}
+
+// registerWatchers asks the client to watch, or starts to watch here.
+func (s *server) registerWatchers() {
+	var registrations []protocol.Registration
+	if s.client.can.Workspace.DidChangeWatchedFiles.DynamicRegistration {
+		globs := []map[string]string{}
+		for _, g := range []string{"**/*.py", "**/stepline.toml", "**/pyproject.toml", "**/*trace.json", "**/*trace.json.gz", "**/*.sqlite"} {
+			globs = append(globs, map[string]string{"globPattern": g})
+		}
+		registrations = append(registrations, protocol.Registration{ID: "stepline-files", Method: "workspace/didChangeWatchedFiles",
+			RegisterOptions: encode(map[string]any{"watchers": globs})})
+	} else {
+		s.watch.startHere()
+	}
+	if s.client.can.Workspace.DidChangeConfiguration.DynamicRegistration {
+		registrations = append(registrations, protocol.Registration{ID: "stepline-settings", Method: "workspace/didChangeConfiguration",
+			RegisterOptions: encode(map[string]any{"section": "stepline"})})
+	}
+	if len(registrations) > 0 {
+		s.ask("client/registerCapability", &protocol.RegistrationParams{Registrations: registrations})
+	}
+}
+
+func (s *server) didChangeWatchedFiles(params []byte) error {
+	var p struct {
+		Changes []struct {
+			URI string `json:"uri"`
+		} `json:"changes"`
+	}
+	if err := decode(params, &p); err != nil {
+		return err
+	}
+	for _, c := range p.Changes {
+		s.fileChanged(documentKey(c.URI))
+	}
+	return nil
+}
+
+// fileChanged sees to a file that was made, changed or removed on disk. Session's goroutine only.
+func (s *server) fileChanged(key string) {
+	p, isFile := keyPath(key)
+	if !isFile {
+		return
+	}
+	f := s.current.Load().folderOf(key)
+	if f == nil {
+		return
+	}
+	name := p[len(parentOf(p))+1:]
+	if parentOf(p) == "/" {
+		name = p[1:]
+	}
+	switch {
+	case name == "stepline.toml" || name == "pyproject.toml":
+		if parentOf(p) == f.root {
+			s.configure(f.root)
+		}
+	case filepath.Ext(name) == ".py" || filepath.Ext(name) == ".ipynb":
+		if s.current.Load().documents[key] == nil {
+			s.sourceChanged(f, key)
+		}
+	case f.trace != nil && f.trace.has(osPath(p)), analysis.UsualTraceName(name):
+		s.watch.settle(p, func() { s.traceChanged(f.root, osPath(p)) })
+	}
+}
+
+func (t *loadedTrace) has(path string) bool {
+	for _, p := range t.paths {
+		if p == path {
+			return true
+		}
+	}
+	return false
+}
+
+// settleTime is how long a trace must not change before it is read: profilers write for a while.
+const settleTime = time.Second
+
+// settle calls f on the session's goroutine when a file has not changed for a while.
+func (w *watcher) settle(path string, f func()) {
+	if t := w.settling[path]; t != nil {
+		t.Reset(settleTime)
+		return
+	}
+	w.settling[path] = time.AfterFunc(settleTime, func() {
+		w.s.conn.Post(func() {
+			delete(w.settling, path)
+			f()
+		})
+	})
+}
+
+func (w *watcher) stop() {
+	for _, t := range w.settling {
+		t.Stop()
+	}
+}
+
+// traceChanged reloads a loaded trace that was written anew, or takes a new one where traces are discovered.
+func (s *server) traceChanged(root, path string) {
+	f := s.current.Load().folderByRoot(root)
+	switch {
+	case f == nil || f.workspace == nil:
+	case f.trace != nil && f.trace.has(path):
+		s.log.Info("a loaded trace was written anew", zap.String("path", path))
+		s.startLoad(s.ctx, loadRequest{root: root, paths: f.trace.paths, explicit: f.trace.explicit}, func(loadDone) {})
+	case f.trace == nil || !f.trace.explicit:
+		s.loadConfiguredTraces(root)
+	}
+}
+
+// startHere watches with the operating system's means.
+func (w *watcher) startHere() {
+	fs, err := fsnotify.NewWatcher()
+	if err != nil {
+		w.s.log.Info("files cannot be watched", zap.Error(err))
+		return
+	}
+	w.fs = fs
+	w.s.spawn(func(ctx context.Context) {
+		defer fs.Close()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case e, ok := <-fs.Events:
+				if !ok {
+					return
+				}
+				if e.Op != fsnotify.Chmod {
+					key := documentKey(pathURI(e.Name))
+					w.s.conn.Post(func() { w.s.fileChanged(key) })
+				}
+			case err, ok := <-fs.Errors:
+				if !ok {
+					return
+				}
+				w.s.log.Info("watching files", zap.Error(err))
+			}
+		}
+	})
+	for _, f := range w.s.current.Load().folders {
+		w.add(osPath(f.root))
+	}
+}
+
+func (w *watcher) add(dir string) {
+	if w.fs == nil || dir == "" || w.watched[dir] {
+		return
+	}
+	w.watched[dir] = true
+	if err := w.fs.Add(dir); err != nil {
+		w.s.log.Info("a folder cannot be watched", zap.String("folder", dir), zap.Error(err))
+	}
+}
+
+// traces has the folders of a folder's loaded traces watched.
+func (w *watcher) traces(root string, paths []string) {
+	w.add(osPath(root))
+	for _, p := range paths {
+		w.add(filepath.Dir(p))
+	}
+}
+
