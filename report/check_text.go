@@ -159,7 +159,7 @@ func severityStyle(style Style, severity rules.Severity) lipgloss.Style {
 
 func checkSummary(found *Findings) string {
 	if len(found.Findings) == 0 {
-		return fmt.Sprintf("No findings in %s.", plural(found.Files, "file"))
+		return fmt.Sprintf("No findings in %s.", Plural(found.Files, "file"))
 	}
 	counts := map[rules.Severity]int{}
 	safe, unsafe := 0, 0
@@ -180,10 +180,10 @@ func checkSummary(found *Findings) string {
 				parts = append(parts, fmt.Sprintf("%d info", counts[severity]))
 				continue
 			}
-			parts = append(parts, plural(counts[severity], word))
+			parts = append(parts, Plural(counts[severity], word))
 		}
 	}
-	text := fmt.Sprintf("%s in %s: %s.", plural(len(found.Findings), "finding"), plural(found.Files, "file"), strings.Join(parts, ", "))
+	text := fmt.Sprintf("%s in %s: %s.", Plural(len(found.Findings), "finding"), Plural(found.Files, "file"), strings.Join(parts, ", "))
 	if safe > 0 {
 		text += fmt.Sprintf(" %d can be mended with --fix.", safe)
 	}

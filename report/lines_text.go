@@ -47,7 +47,7 @@ func WriteLinesText(w io.Writer, costs *traceindex.Costs, view LinesView) error 
 	}
 	table.writeUnattributed(&out)
 	if hidden > 0 {
-		fmt.Fprintf(&out, "%s\n", view.Style.Dim.Render(fmt.Sprintf("%s not shown; --all shows every line", plural(hidden, "cheaper line"))))
+		fmt.Fprintf(&out, "%s\n", view.Style.Dim.Render(fmt.Sprintf("%s not shown; --all shows every line", Plural(hidden, "cheaper line"))))
 	}
 	_, err := io.WriteString(w, out.String())
 	return err
@@ -183,10 +183,10 @@ func (t *lineTable) writeHeading(out *strings.Builder) {
 		parts = append(parts, Printable(s.Device))
 	}
 	if s.Ranks > 1 {
-		parts = append(parts, plural(s.Ranks, "rank"))
+		parts = append(parts, Plural(s.Ranks, "rank"))
 	}
 	if t.hasSteps {
-		parts = append(parts, fmt.Sprintf("%s of %s", plural(s.Steps, "step"), Duration(float64(s.StepMeanNs))))
+		parts = append(parts, fmt.Sprintf("%s of %s", Plural(s.Steps, "step"), Duration(float64(s.StepMeanNs))))
 	}
 	out.WriteString(t.view.Style.Heading.Render(ansi.Wrap(strings.Join(parts, " · "), t.view.Width, "")) + "\n")
 
@@ -355,7 +355,7 @@ func (t *lineTable) writeUnattributed(out *strings.Builder) {
 		t.writeUnattributedRow(out, unattributedText(&rows[i]), rows[i].Ns, left)
 	}
 	if restRows > 0 {
-		t.writeUnattributedRow(out, plural(restRows, "smaller row"), rest.Ns, left)
+		t.writeUnattributedRow(out, Plural(restRows, "smaller row"), rest.Ns, left)
 	}
 }
 
@@ -413,7 +413,8 @@ func padRight(text string, width int) string {
 	return text + strings.Repeat(" ", max(width-ansi.StringWidth(text), 0))
 }
 
-func plural(n int, noun string) string {
+// Plural counts things: "1 file", "3 files".
+func Plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
 	}

@@ -145,7 +145,7 @@ func runCheck(cmd *cobra.Command, io streams, flags *checkFlags, paths []string)
 	}
 	printWarnings(io, found.Warnings)
 	if fixed != nil && flags.fix && fixed.Applied > 0 && !stdin {
-		fmt.Fprintf(io.err, "stepline: mended %d findings in %d files\n", fixed.Applied, len(fixed.After))
+		fmt.Fprintf(io.err, "stepline: mended %s in %s\n", report.Plural(fixed.Applied, "finding"), report.Plural(len(fixed.After), "file"))
 	}
 	if err := errors.Join(pathErr, traceErr); err != nil {
 		return &exitError{code: exitUsage, cause: err}

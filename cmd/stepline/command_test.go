@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -112,3 +113,6 @@ func TestVersionNamesTheProgram(t *testing.T) {
 		t.Errorf("exit %d: %q", got.code, got.out)
 	}
 }
+
+// number writes a JSON number as people do.
+func number(value any) string { return strconv.FormatFloat(value.(float64), 'f', -1, 64) }
