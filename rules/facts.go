@@ -11,15 +11,101 @@ type Facts struct {
 	Torch TorchRange
 	// Costs is the loaded trace, nil without one.
 	Costs Costs
+
+	index    *fileIndex
+	analysis *analysis
+	project  *Project
+	usesGPU  bool
+	torch    bool
 }
 
 func newFacts(target Target, config Config) *Facts {
-	return &Facts{Tree: NewTree(target.File), Torch: config.TargetTorch, Costs: target.Costs}
+	project := target.Project
+	if project == nil {
+		project = NewProject([]*pyscan.File{target.File})
+	} else {
+		project = project.With(target.File)
+	}
+	x := project.index(target.File).ready()
+	f := &Facts{Tree: x.tree, Torch: config.TargetTorch, Costs: target.Costs, index: x, project: project, analysis: newAnalysis(project)}
+	for _, other := range project.files {
+		f.usesGPU = f.usesGPU || other.namesGPU
+		f.torch = f.torch || other.torch
+	}
+	return f
+}
+
+// Resolve is the dotted path an expression names through imports and aliases ("torch.cuda.synchronize"), "" for anything
+// else: locals, parameters, the project's own definitions.
+func (f *Facts) Resolve(e pyscan.Expr) string {
+	s := f.Site(e)
+	if s == nil {
+		return ""
+	}
+	return f.index.resolve(e, s.Function, 0)
+}
+
+// Value is what is known about an expression's value; never nil.
+func (f *Facts) Value(e pyscan.Expr) *Value {
+	s := f.Site(e)
+	if s == nil {
+		return unknownValue
+	}
+	return f.analysis.value(f.index, s)
+}
+
+// OnGPU reports whether the expression is known to be a tensor, or a model's output, on the GPU (guard g3).
+func (f *Facts) OnGPU(e pyscan.Expr) bool { return f.Value(e).onGPU() }
+
+// IsTensor reports whether the expression is certainly one tensor on the GPU, and no container.
+func (f *Facts) IsTensor(e pyscan.Expr) bool { return f.Value(e).Kind == GPUTensor }
+
+// Hot is the context a site runs in every training step, nil if there is none in sight (guard g6).
+func (f *Facts) Hot(s *Site) *Heat {
+	h := f.analysis.heat(f.index, s, 0)
+	if h != nil && h.Kind == InItem {
+		return nil
+	}
+	return h
+}
+
+// PerItem is the Dataset or collate context of a site, nil if there is none.
+func (f *Facts) PerItem(s *Site) *Heat {
+	h := f.analysis.functionHeat(f.index, s.Def(), 0)
+	if h != nil && h.Kind == InItem {
+		return h
+	}
+	return nil
+}
+
+// OptimizerStep is the optimizer's step a site runs in, nil if there is none.
+func (f *Facts) OptimizerStep(s *Site) *Heat {
+	h := f.analysis.functionHeat(f.index, s.Def(), 0)
+	if h != nil && h.Kind == OptimizerStep {
+		return h
+	}
+	return nil
+}
+
+// InEvaluation reports whether a site runs without gradients or in an evaluation function (guard g2).
+func (f *Facts) InEvaluation(s *Site) bool { return f.analysis.evaluation(f.index, s) }
+
+// UsesGPU reports whether the project names a GPU at all (guard g4).
+func (f *Facts) UsesGPU() bool { return f.usesGPU }
+
+// MentionsInProject reports whether any file of the project holds one of the texts.
+func (f *Facts) MentionsInProject(texts ...string) bool {
+	for _, x := range f.project.files {
+		if x.mentions(texts...) {
+			return true
+		}
+	}
+	return false
 }
 
 // assignments are the plain assignments of a function in source order, comprehension scopes excluded.
 func (t *Tree) assignments(f *pyscan.Function) []*pyscan.Assign {
-	if t.assigned == nil {
+	t.assignedOnce.Do(func() {
 		t.assigned = map[*pyscan.Function][]*pyscan.Assign{}
 		for _, s := range t.Sites {
 			if a, ok := s.Node.(*pyscan.Assign); ok {
@@ -27,6 +113,6 @@ func (t *Tree) assignments(f *pyscan.Function) []*pyscan.Assign {
 				t.assigned[def] = append(t.assigned[def], a)
 			}
 		}
-	}
+	})
 	return t.assigned[f]
 }

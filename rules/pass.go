@@ -1,14 +1,12 @@
 package rules
 
-import (
-	"fmt"
-
-	"stepline/pyscan"
-)
+import "stepline/pyscan"
 
 // Target is what one run lints.
 type Target struct {
 	File *pyscan.File
+	// Project is the workspace around the file; nil lints the file alone. The file takes the place of the project's of its path.
+	Project *Project
 	// Costs is the loaded trace, nil without one.
 	Costs Costs
 }
@@ -49,14 +47,19 @@ func (p *Pass) Report(at *Site, f Finding, guards ...Guard) {
 				return
 			}
 		case QuieterInEval:
-			f.Severity = f.Severity.Lower()
+			if p.InEvaluation(at) {
+				f.Severity = f.Severity.Lower()
+			}
 		}
 	}
 	*p.findings = append(*p.findings, f)
 }
 
-// Sprintf is fmt.Sprintf, here so that rules need no import for it.
-func (p *Pass) Sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
+// ReportHot is Report with the places that show why the code runs every step.
+func (p *Pass) ReportHot(at *Site, hot *Heat, f Finding, guards ...Guard) {
+	f.Related = append(f.Related, hot.Related()...)
+	p.Report(at, f, guards...)
+}
 
 func lineOf(file *pyscan.File, offset int) int { return file.Lines().Line(offset) }
 

@@ -52,7 +52,8 @@ func (t *Tree) Periodic(s *Site) bool {
 
 // afterRareExit reports whether a statement before this one in its block leaves the block except every N steps.
 func (t *Tree) afterRareExit(at *Site, stmt pyscan.Stmt) bool {
-	for _, before := range blockOf(at, t.File) {
+	block := blockOf(at, t.File)
+	for i, before := range block {
 		if before == stmt {
 			return false
 		}
@@ -61,7 +62,7 @@ func (t *Tree) afterRareExit(at *Site, stmt pyscan.Stmt) bool {
 			continue
 		}
 		if leaves(branch.Body[len(branch.Body)-1]) && t.rare(branch.Test, t.Site(branch), false) {
-			return !optimizerStepIn(blockOf(at, t.File))
+			return !optimizerStepIn(block[i+1:])
 		}
 	}
 	return false

@@ -58,10 +58,7 @@ func runRule(r *Rule, facts *Facts, findings *[]Finding) {
 	r.Check(&Pass{Facts: facts, rule: r, findings: findings})
 }
 
-// applies tells whether a rule's subject can occur in the file at all.
+// applies tells whether a rule's subject can occur in the project at all (guard g4).
 func (f *Facts) applies(r *Rule) bool {
-	if r.AnyFile {
-		return true
-	}
-	return true
+	return r.AnyFile || f.torch && (!r.NeedsGPU || f.usesGPU)
 }

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"iter"
+	"sync"
 
 	"stepline/pyscan"
 )
@@ -45,8 +46,16 @@ type Tree struct {
 	Calls []*Site // sites whose Node is *pyscan.Call
 	// byNode finds a node's site; every expression and statement of the file is in it.
 	byNode map[pyscan.Node]*Site
-	// assigned holds the plain assignments per function, made on first use by the one goroutine that lints the file.
-	assigned map[*pyscan.Function][]*pyscan.Assign
+	// assigned holds the plain assignments per function, made on first use.
+	assignedOnce sync.Once
+	assigned     map[*pyscan.Function][]*pyscan.Assign
+	// strings are the spans of string literals, made on first use.
+	stringsOnce sync.Once
+	strings     []pyscan.Span
+	// selfTargets and registered say which attributes methods set; made once on first use, by whichever goroutine comes first.
+	attributesOnce sync.Once
+	selfTargets    map[*pyscan.Function]map[string][]pyscan.Expr
+	registered     map[*pyscan.Function]map[string]bool
 }
 
 // NewTree walks a file once.

@@ -4,6 +4,21 @@ package catalog
 
 import (
 	"stepline/rules"
+	"stepline/rules/amp005"
+	"stepline/rules/dat001"
+	"stepline/rules/dat005"
+	"stepline/rules/syn001"
+	"stepline/rules/syn004"
+	"stepline/rules/syn011"
+	"stepline/rules/xfr001"
 )
 
-var all = []*rules.Rule{}
+var all = []*rules.Rule{
+	dat001.Rule,
+	dat005.Rule,
+	xfr001.Rule,
+	syn001.Rule,
+	syn004.Rule,
+	syn011.Rule,
+	amp005.Rule,
+}

@@ -1,0 +1,369 @@
+package rules
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"stepline/pyscan"
+)
+
+// HeatKind says why code runs often.
+type HeatKind uint8
+
+const (
+	// InLoop: lexically in a training loop (LOOP in the catalogue).
+	InLoop HeatKind = iota + 1
+	// Reached: in a function called from such a loop, across files (REACH).
+	Reached
+	// InHook: in a method a training framework calls every step; counts as LOOP.
+	InHook
+	// InForward: in nn.Module.forward or a function it calls (FWD).
+	InForward
+	// OptimizerStep: in an optimizer's step or a method it calls (STEP).
+	OptimizerStep
+	// InItem: in Dataset.__getitem__/__iter__ or a collate function, or what they call (GETITEM, COLLATE).
+	InItem
+)
+
+// Heat is a context that runs every step, with the places that show it.
+type Heat struct {
+	Kind HeatKind
+	// Name is the function concerned: "Net.forward", "training_step"; "" in a loop of its own function.
+	Name string
+	// Loop is the training loop, nil where there is none in sight (hooks, forward).
+	Loop *Place
+	// Class is the dataset's class for InItem, nil for collate functions.
+	Class *pyscan.Class
+	// Calls lead from the loop (or hook) to the function, outermost first.
+	Calls []Place
+}
+
+// Place is a span of a file.
+type Place struct {
+	File *pyscan.File
+	Span pyscan.Span
+}
+
+// When is the context in words, to end a sentence with.
+func (h *Heat) When() string {
+	switch h.Kind {
+	case InForward:
+		return fmt.Sprintf("in every call of `%s`", h.Name)
+	case InHook:
+		return fmt.Sprintf("in every step (`%s`)", h.Name)
+	case OptimizerStep:
+		return fmt.Sprintf("in every optimizer step (`%s`)", h.Name)
+	case InItem:
+		return fmt.Sprintf("for every item (`%s`)", h.Name)
+	}
+	return "in every training step"
+}
+
+// Related lists the loop and the calls for a finding.
+func (h *Heat) Related() []Related {
+	var out []Related
+	if h.Loop != nil {
+		out = append(out, Related{File: h.Loop.File, Span: h.Loop.Span, Message: "the training loop"})
+	}
+	for _, c := range h.Calls {
+		out = append(out, Related{File: c.File, Span: c.Span, Message: "called here"})
+	}
+	return out
+}
+
+var (
+	trainHooks = wordSet("training_step compute_loss training_step_end on_train_batch_start on_train_batch_end on_before_zero_grad on_after_backward optimizer_step")
+	evalHooks  = wordSet("validation_step test_step predict_step prediction_step")
+	stepNames  = regexp.MustCompile(`(?i)^_?(train|training|optimi[sz]e|update|run|do|fit|learn)_?(step|batch|iteration|iter|parameters|one_batch|one_step|params|on_batch|minibatch)$|^_?step_?(batch|train)?$|^train_single_(batch|step)$`)
+	evalNames  = regexp.MustCompile(`(?i)(^|_)(eval|evaluate|evaluation|validate|validation|val|test|predict|prediction|infer|inference|sample|generate)(_|$)|^(eval|valid|test|predict|infer)`)
+)
+
+// loopsOf is what a file's loops and functions do directly, without other functions.
+type loopInfo struct {
+	// trains: loops that hold backward() or an optimizer step in no inner loop; functions that do so outside any loop.
+	loops     map[*Site]bool
+	functions map[*pyscan.Function]bool
+	// calls are the calls directly in a loop (in no inner one), and those of a function outside its loops.
+	loopCalls     map[*Site][]*Site
+	functionCalls map[*pyscan.Function][]*Site
+}
+
+func (x *fileIndex) loopInfo() *loopInfo {
+	x.loopsOnce.Do(func() {
+		info := &loopInfo{loops: map[*Site]bool{}, functions: map[*pyscan.Function]bool{}, loopCalls: map[*Site][]*Site{}, functionCalls: map[*pyscan.Function][]*Site{}}
+		for _, c := range x.tree.Calls {
+			loop := enclosingLoop(c)
+			trains := trainingCall(c.Call())
+			if loop != nil {
+				info.loopCalls[loop] = append(info.loopCalls[loop], c)
+				if trains {
+					info.loops[loop] = true
+				}
+				continue
+			}
+			def := c.Def()
+			info.functionCalls[def] = append(info.functionCalls[def], c)
+			if trains {
+				info.functions[def] = true
+			}
+		}
+		x.info = info
+	})
+	return x.info
+}
+
+// trainingCall: `….backward(…)` or an optimizer's (scaler's, engine's) `.step(…)`.
+func trainingCall(call *pyscan.Call) bool {
+	attr, ok := call.Func.(*pyscan.Attribute)
+	if !ok {
+		return false
+	}
+	switch attr.Attr {
+	case "backward", "manual_backward":
+		return true
+	case "step":
+		return optimizerName(attr.Value) && !schedulerWords.MatchString(lastName(attr.Value))
+	}
+	return false
+}
+
+var schedulerWords = regexp.MustCompile(`(?i)sched|lr_|profil`)
+
+// enclosingLoop is the innermost for or while statement of the same function whose body the site is in.
+func enclosingLoop(s *Site) *Site {
+	for at := s; at.Parent != nil; at = at.Parent {
+		switch at.Parent.Node.(type) {
+		case *pyscan.For:
+			if at.Role == RoleBody {
+				return at.Parent
+			}
+		case *pyscan.While:
+			if at.Role == RoleBody || at.Role == RoleTest {
+				return at.Parent
+			}
+		case *pyscan.FunctionDef, *pyscan.Lambda, *pyscan.ClassDef:
+			if at.Role == RoleBody {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// stepLoop reports whether a loop trains a step per turn: it holds backward() or an optimizer step, or calls a function that
+// makes one step, in no loop inside it. A loop over epochs around such a loop is none.
+func (a *analysis) stepLoop(x *fileIndex, loop *Site) bool {
+	if known, ok := a.stepLoops[loop]; ok {
+		return known
+	}
+	a.stepLoops[loop] = false
+	info := x.ready().loopInfo()
+	trains := info.loops[loop]
+	for _, c := range info.loopCalls[loop] {
+		if trains {
+			break
+		}
+		trains = a.callsOneStep(x, c, 0)
+	}
+	a.stepLoops[loop] = trains
+	return trains
+}
+
+func (a *analysis) callsOneStep(x *fileIndex, c *Site, depth int) bool {
+	d := a.callee(x, c)
+	return d.def != nil && a.oneStep(d, depth)
+}
+
+// oneStep reports whether a function makes one training step when called: backward() or an optimizer step outside its loops.
+func (a *analysis) oneStep(d definition, depth int) bool {
+	if known, ok := a.oneSteps[d.def]; ok {
+		return known
+	}
+	if depth > 6 {
+		return false
+	}
+	a.oneSteps[d.def] = false
+	info := d.index.ready().loopInfo()
+	trains := info.functions[d.def]
+	for _, c := range info.functionCalls[d.def] {
+		if trains {
+			break
+		}
+		trains = a.callsOneStep(d.index, c, depth+1)
+	}
+	a.oneSteps[d.def] = trains
+	return trains
+}
+
+// callee finds the project's function a call runs: by name, by self's class, or by the value of its receiver.
+func (a *analysis) callee(x *fileIndex, c *Site) definition {
+	call := c.Call()
+	if d := a.project.define(x, call.Func, c.Function, 0); d.def != nil {
+		return d
+	}
+	attr, ok := call.Func.(*pyscan.Attribute)
+	if !ok {
+		return definition{}
+	}
+	if name, isName := attr.Value.(*pyscan.Name); isName {
+		if fn := c.Def(); fn != nil && selfOf(fn) == name.ID {
+			if class := methodClass(fn); class != nil {
+				if m, in := a.project.method(definition{index: x, class: class}, attr.Attr, 0); m != nil {
+					return definition{index: in, def: m}
+				}
+			}
+		}
+	}
+	if fl := a.reach(x, c.Def()); fl != nil {
+		if v := fl.values[attr.Value]; v != nil && v.Def.class != nil && (v.Kind != Callable) {
+			if m, in := a.project.method(v.Def, attr.Attr, 0); m != nil {
+				return definition{index: in, def: m}
+			}
+		}
+	}
+	return definition{}
+}
+
+// heat is the context a site runs in every step, nil if it runs once, rarely, or in no training.
+func (a *analysis) heat(x *fileIndex, s *Site, depth int) *Heat {
+	for loop := enclosingLoop(s); loop != nil; loop = enclosingLoop(loop) {
+		if a.stepLoop(x, loop) {
+			return &Heat{Kind: InLoop, Loop: &Place{x.file, headerSpan(x.tree, loop)}}
+		}
+	}
+	return a.functionHeat(x, s.Def(), depth)
+}
+
+// functionHeat is the context a function is called in.
+func (a *analysis) functionHeat(x *fileIndex, fn *pyscan.Function, depth int) *Heat {
+	if h, ok := a.heats[fn]; ok {
+		return h
+	}
+	if fn == nil || fn.Name == "<module>" || depth > 8 {
+		return nil
+	}
+	a.heats[fn] = nil
+	h := a.ownHeat(x, fn)
+	if h == nil {
+		h = a.calledHeat(x, fn, depth)
+	}
+	if h == nil && stepNames.MatchString(fn.Name) && a.oneStep(definition{index: x, def: fn}, 0) && len(a.callersOf(x, fn)) == 0 {
+		h = &Heat{Kind: InHook, Name: fn.Name}
+	}
+	a.heats[fn] = h
+	return h
+}
+
+// ownHeat: what a function is by its name and class.
+func (a *analysis) ownHeat(x *fileIndex, fn *pyscan.Function) *Heat {
+	name := fn.QualName
+	if fn.Class == nil {
+		if strings.Contains(fn.Name, "collate") {
+			return &Heat{Kind: InItem, Name: fn.Name}
+		}
+		return nil
+	}
+	d := definition{index: x, class: fn.Class}
+	switch {
+	case trainHooks[fn.Name] || evalHooks[fn.Name]:
+		if a.isFrameworkClass(x, fn.Class) {
+			return &Heat{Kind: InHook, Name: fn.Name}
+		}
+	case fn.Name == "forward":
+		if a.classKind(d) == Module {
+			return &Heat{Kind: InForward, Name: name}
+		}
+	case fn.Name == "step":
+		if a.classKind(d) == Optimizer {
+			return &Heat{Kind: OptimizerStep, Name: name}
+		}
+	case fn.Name == "__getitem__" || fn.Name == "__getitems__" || fn.Name == "__iter__":
+		if a.classKind(d) == Dataset {
+			return &Heat{Kind: InItem, Name: name, Class: fn.Class}
+		}
+	case fn.Name == "__call__" && strings.Contains(strings.ToLower(fn.Class.Name), "collat"):
+		return &Heat{Kind: InItem, Name: name}
+	}
+	return nil
+}
+
+// calledHeat follows the callers: the hottest call that is not periodic decides. A loop comes before forward, forward before the rest.
+func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, depth int) *Heat {
+	var best *Heat
+	consider := func(in *fileIndex, s *Site) {
+		if in.tree.Periodic(s) || evalNames.MatchString(fn.Name) && a.evaluation(in, s) {
+			return
+		}
+		h := a.heat(in, s, depth+1)
+		if h == nil || best != nil && rank(best.Kind) <= rank(h.Kind) {
+			return
+		}
+		called := *h
+		if h.Kind == InLoop {
+			called.Kind = Reached
+		}
+		called.Calls = append(append([]Place(nil), h.Calls...), Place{in.file, s.Range()})
+		best = &called
+	}
+	for _, c := range a.callersOf(x, fn) {
+		consider(c.index, c.site)
+	}
+	if site := x.ready().defs[fn]; best == nil && site != nil && (fn.Name == "closure" || fn.Name == "<lambda>") {
+		consider(x, site)
+	}
+	return best
+}
+
+func rank(k HeatKind) int {
+	return [...]int{InLoop: 0, Reached: 0, InHook: 1, OptimizerStep: 2, InForward: 3, InItem: 4}[k]
+}
+
+// evaluation: under no_grad or inference_mode, or in an evaluation function or hook (g2).
+func (a *analysis) evaluation(x *fileIndex, s *Site) bool {
+	for up := range s.Ancestors() {
+		with, ok := up.Node.(*pyscan.With)
+		if !ok {
+			continue
+		}
+		for _, item := range with.Items {
+			if noGrad(item.Context) {
+				return true
+			}
+		}
+	}
+	for fn := s.Def(); fn != nil; fn = fn.Parent {
+		if evalHooks[fn.Name] || evalNames.MatchString(fn.Name) && fn.Name != "<module>" {
+			return true
+		}
+		for _, d := range fn.Decorators {
+			if noGrad(d) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func noGrad(e pyscan.Expr) bool {
+	switch lastName(e) {
+	case "no_grad", "inference_mode":
+		return true
+	}
+	return false
+}
+
+// headerSpan is the line(s) of a compound statement's header.
+func headerSpan(t *Tree, s *Site) pyscan.Span {
+	switch n := s.Node.(type) {
+	case *pyscan.For:
+		return n.Header
+	case *pyscan.While:
+		return n.Header
+	case *pyscan.With:
+		return n.Header
+	case *pyscan.If:
+		return n.Header
+	}
+	return s.Range()
+}

@@ -1,0 +1,446 @@
+package rules
+
+import (
+	"stepline/pyscan"
+)
+
+// analysis is the data flow of one run: what the values of expressions are. It goes as far into other functions and files
+// as the questions asked make it, remembers what it found, and is used by one goroutine.
+type analysis struct {
+	project *Project
+	flows   map[*pyscan.Function]*flow
+	params  map[*pyscan.Function][]*Value
+	attrs   map[attrKey]*Value
+	// busy marks what is being computed, running holds its unfinished flow.
+	busy    map[any]bool
+	running map[*pyscan.Function]*flow
+	depth   int
+	callers map[*pyscan.Function][]callSite
+
+	stepLoops map[*Site]bool
+	oneSteps  map[*pyscan.Function]bool
+	heats     map[*pyscan.Function]*Heat
+}
+
+type attrKey struct {
+	class *pyscan.Class
+	name  string
+}
+
+func newAnalysis(p *Project) *analysis {
+	return &analysis{
+		project: p, flows: map[*pyscan.Function]*flow{}, params: map[*pyscan.Function][]*Value{}, attrs: map[attrKey]*Value{},
+		busy: map[any]bool{}, running: map[*pyscan.Function]*flow{}, callers: map[*pyscan.Function][]callSite{},
+		stepLoops: map[*Site]bool{}, oneSteps: map[*pyscan.Function]bool{}, heats: map[*pyscan.Function]*Heat{},
+	}
+}
+
+// flow is the data flow of one function: values of its expressions, of its variables at the end, of what it returns.
+type flow struct {
+	a        *analysis
+	x        *fileIndex
+	fn       *pyscan.Function
+	values   map[pyscan.Expr]*Value
+	env      env
+	returns  *Value
+	yields   *Value
+	losses   map[string]bool // variables that backward() is called on
+	modules  map[string]bool // variables used as modules (.train(), .parameters())
+	trains   bool
+	loops    int
+	selfName string
+}
+
+// env maps variables to values; attributes and constant subscripts of variables are variables too ("self.x", `state["step"]`).
+type env map[string]*Value
+
+func (e env) clone() env {
+	out := make(env, len(e))
+	for k, v := range e {
+		out[k] = v
+	}
+	return out
+}
+
+// merge joins another branch's end into e.
+func (e env) merge(o env) {
+	for k, v := range o {
+		if old, ok := e[k]; ok {
+			e[k] = join(old, v)
+		} else {
+			e[k] = v
+		}
+	}
+}
+
+const maxDepth = 12
+
+// of is a function's flow, computed once; nil while it is being computed further up (recursion) or when too deep.
+func (a *analysis) of(x *fileIndex, fn *pyscan.Function) *flow {
+	if f := a.flows[fn]; f != nil {
+		return f
+	}
+	if a.busy[fn] || a.depth > maxDepth {
+		return nil
+	}
+	a.busy[fn] = true
+	a.depth++
+	defer func() { delete(a.busy, fn); delete(a.running, fn); a.depth-- }()
+	x.ready()
+	f := &flow{a: a, x: x, fn: fn, values: map[pyscan.Expr]*Value{}, env: env{}}
+	a.running[fn] = f
+	f.scan()
+	f.bindParameters()
+	if fn.Value != nil {
+		f.returns = f.eval(fn.Value)
+	} else {
+		f.block(fn.Body)
+	}
+	if f.a.depth <= maxDepth {
+		a.flows[fn] = f
+	}
+	return f
+}
+
+// value is what an expression of the file is.
+func (a *analysis) value(x *fileIndex, s *Site) *Value {
+	e, ok := s.Node.(pyscan.Expr)
+	if !ok {
+		return unknownValue
+	}
+	f := a.of(x, s.Def())
+	if f == nil {
+		return unknownValue
+	}
+	if v := f.values[e]; v != nil {
+		return v
+	}
+	return unknownValue
+}
+
+// scan looks over the function's own statements for what tells models and losses.
+func (f *flow) scan() {
+	f.losses, f.modules = map[string]bool{}, map[string]bool{}
+	if len(f.fn.Params) > 0 && f.fn.Class != nil {
+		f.selfName = f.fn.Params[0].Name
+	}
+	for _, s := range f.fn.Body {
+		EachExprIn(s, func(e pyscan.Expr) bool {
+			call, ok := e.(*pyscan.Call)
+			if !ok {
+				return true
+			}
+			attr, ok := call.Func.(*pyscan.Attribute)
+			if !ok {
+				return true
+			}
+			switch attr.Attr {
+			case "backward", "manual_backward":
+				f.trains = true
+				if len(call.Args) > 0 && attr.Attr == "manual_backward" || len(call.Args) > 0 && frameworkWords.MatchString(lastName(attr.Value)) {
+					f.markLoss(call.Args[0])
+				} else {
+					f.markLoss(attr.Value)
+				}
+			case "train", "eval", "parameters", "named_parameters", "requires_grad_", "modules":
+				if key := envKey(attr.Value); key != "" {
+					f.modules[key] = true
+				}
+			case "step":
+				f.trains = f.trains || optimizerName(attr.Value)
+			}
+			return true
+		})
+	}
+}
+
+// markLoss notes the variables in what backward is called on: `(loss / accum)`, `scaler.scale(loss)`, `sum(losses)` no.
+func (f *flow) markLoss(e pyscan.Expr) {
+	switch e := e.(type) {
+	case *pyscan.Name:
+		f.losses[e.ID] = true
+	case *pyscan.Attribute:
+		if key := envKey(e); key != "" {
+			f.losses[key] = true
+		}
+	case *pyscan.BinOp:
+		if e.Op == "/" || e.Op == "*" {
+			f.markLoss(e.Left)
+			if e.Op == "*" {
+				f.markLoss(e.Right)
+			}
+			return
+		}
+		f.markLoss(e.Left)
+		f.markLoss(e.Right)
+	case *pyscan.Call:
+		if attr, ok := e.Func.(*pyscan.Attribute); ok && attr.Attr == "scale" && len(e.Args) == 1 {
+			f.markLoss(e.Args[0])
+		} else if ok && (attr.Attr == "mean" || attr.Attr == "sum") && len(e.Args) == 0 {
+			f.markLoss(attr.Value)
+		}
+	}
+}
+
+// envKey is the variable an expression names: "x", "self.x", `state["step"]`; "" for anything else.
+func envKey(e pyscan.Expr) string {
+	switch e := e.(type) {
+	case *pyscan.Name:
+		return e.ID
+	case *pyscan.Attribute:
+		if base := envKey(e.Value); base != "" {
+			return base + "." + e.Attr
+		}
+	case *pyscan.Subscript:
+		c, ok := e.Index.(*pyscan.Constant)
+		if !ok {
+			return ""
+		}
+		if base := envKey(e.Value); base != "" {
+			if text, ok := StringValue(c); ok {
+				return base + "[" + text + "]"
+			}
+			return base + "[" + c.Text + "]"
+		}
+	}
+	return ""
+}
+
+// block runs statements in order. It reports whether control can leave the block at its end.
+func (f *flow) block(list []pyscan.Stmt) bool {
+	for _, s := range list {
+		if !f.stmt(s) {
+			return false
+		}
+	}
+	return true
+}
+
+func (f *flow) stmt(s pyscan.Stmt) bool {
+	switch s := s.(type) {
+	case *pyscan.Assign:
+		f.assignment(s)
+	case *pyscan.AugAssign:
+		f.assign(s.Target, f.arithmetic(f.eval(s.Target), f.eval(s.Value)))
+	case *pyscan.ExprStmt:
+		f.eval(s.Value)
+	case *pyscan.Return:
+		if s.Value != nil {
+			f.returns = join(f.returns, f.eval(s.Value))
+		}
+		return false
+	case *pyscan.Raise:
+		f.eval(s.Exc)
+		f.eval(s.Cause)
+		return false
+	case *pyscan.Simple:
+		return s.Keyword == "pass"
+	case *pyscan.If:
+		return f.branch(s)
+	case *pyscan.For:
+		f.loop(func() {
+			f.assign(s.Target, f.iterated(f.eval(s.Iter)))
+			f.block(s.Body)
+		})
+		f.block(s.Else)
+	case *pyscan.While:
+		f.loop(func() {
+			f.eval(s.Test)
+			f.block(s.Body)
+		})
+		f.block(s.Else)
+	case *pyscan.With:
+		for _, item := range s.Items {
+			v := f.eval(item.Context)
+			if item.Target != nil {
+				f.assign(item.Target, entered(v))
+			}
+		}
+		return f.block(s.Body)
+	case *pyscan.Try:
+		f.try(s)
+	case *pyscan.Match:
+		f.eval(s.Subject)
+		before := f.env.clone()
+		for _, c := range s.Cases {
+			branch := f.env
+			f.env = before.clone()
+			f.eval(c.Guard)
+			f.block(c.Body)
+			branch.merge(f.env)
+			f.env = branch
+		}
+	case *pyscan.Assert:
+		f.eval(s.Test)
+		f.eval(s.Message)
+	case *pyscan.Delete:
+		for _, t := range s.Targets {
+			f.eval(t)
+		}
+	case *pyscan.FunctionDef:
+		for _, d := range s.Function.Decorators {
+			f.eval(d)
+		}
+		for _, p := range s.Function.Params {
+			f.eval(p.Default)
+		}
+		f.env[s.Function.Name] = &Value{Kind: Callable, Def: definition{index: f.x, def: s.Function}}
+	case *pyscan.ClassDef:
+		for _, d := range s.Class.Decorators {
+			f.eval(d)
+		}
+		saved := f.env
+		f.env = f.env.clone()
+		f.block(s.Class.Body)
+		f.env = saved
+		f.env[s.Class.Name] = &Value{Kind: Callable, Def: definition{index: f.x, class: s.Class}}
+	case *pyscan.BadStmt:
+		for _, e := range s.Exprs {
+			f.eval(e)
+		}
+		f.block(s.Stmts)
+	}
+	return true
+}
+
+func (f *flow) assignment(s *pyscan.Assign) {
+	if s.Value == nil {
+		if len(s.Targets) == 1 {
+			if v := f.annotated(s.Annotation); v != nil {
+				f.assign(s.Targets[0], v)
+			}
+		}
+		return
+	}
+	v := f.eval(s.Value)
+	for _, t := range s.Targets {
+		if tuple := elementsOf(t); tuple != nil { // x, y = a.cuda(), b.cuda()
+			if values := elementsOf(s.Value); len(values) == len(tuple) {
+				for i := range tuple {
+					f.assign(tuple[i], f.values[values[i]])
+				}
+				continue
+			}
+		}
+		f.assign(t, v)
+	}
+}
+
+func elementsOf(e pyscan.Expr) []pyscan.Expr {
+	switch e := e.(type) {
+	case *pyscan.Tuple:
+		return e.Elems
+	case *pyscan.List:
+		return e.Elems
+	}
+	return nil
+}
+
+// assign binds a target; what hung on the variable before (its attributes, its items) is forgotten.
+func (f *flow) assign(target pyscan.Expr, v *Value) {
+	if v == nil {
+		v = unknownValue
+	}
+	f.values[target] = v
+	switch t := target.(type) {
+	case *pyscan.Name:
+		if old, ok := f.env[t.ID]; !ok || old != v {
+			f.forget(t.ID)
+		}
+		f.env[t.ID] = v
+	case *pyscan.Attribute:
+		f.eval(t.Value)
+		if key := envKey(t); key != "" {
+			f.env[key] = v
+		}
+	case *pyscan.Subscript:
+		f.eval(t.Value)
+		f.eval(t.Index)
+		if key := envKey(t); key != "" {
+			f.env[key] = v
+		}
+	case *pyscan.Tuple, *pyscan.List:
+		for i, e := range elementsOf(target) {
+			if star, ok := e.(*pyscan.Starred); ok {
+				f.assign(star.Value, sequenceOf(v.element()))
+				continue
+			}
+			f.assign(e, v.at(i))
+		}
+	case *pyscan.Starred:
+		f.assign(t.Value, sequenceOf(v))
+	}
+}
+
+func (f *flow) forget(name string) {
+	for k := range f.env {
+		if len(k) > len(name) && k[:len(name)] == name && (k[len(name)] == '.' || k[len(name)] == '[') {
+			delete(f.env, k)
+		}
+	}
+}
+
+// branch runs both sides of an if and joins them; a side that leaves the block does not count.
+func (f *flow) branch(s *pyscan.If) bool {
+	f.eval(s.Test)
+	before := f.env.clone()
+	f.narrow(s.Test)
+	bodyFalls := f.block(s.Body)
+	afterBody := f.env
+	f.env = before
+	elseFalls := f.block(s.Else)
+	switch {
+	case bodyFalls && elseFalls:
+		f.env.merge(afterBody)
+	case bodyFalls:
+		f.env = afterBody
+	}
+	return bodyFalls || elseFalls
+}
+
+// narrow: in the body of `if isinstance(x, torch.Tensor)` x is a tensor; nothing else is narrowed.
+func (f *flow) narrow(test pyscan.Expr) {}
+
+// loop runs a loop's body twice, so that what one turn leaves reaches the next, and joins in the case of no turn at all.
+func (f *flow) loop(body func()) {
+	before := f.env.clone()
+	f.loops++
+	body()
+	f.env.merge(before)
+	if f.loops <= 2 {
+		body()
+		f.env.merge(before)
+	}
+	f.loops--
+}
+
+func (f *flow) try(s *pyscan.Try) {
+	before := f.env.clone()
+	f.block(s.Body)
+	f.block(s.Else)
+	after := f.env
+	for _, h := range s.Handlers {
+		f.env = before.clone()
+		f.eval(h.Type)
+		if h.Name != "" {
+			f.env[h.Name] = hostValue
+		}
+		if f.block(h.Body) {
+			after.merge(f.env)
+		}
+	}
+	f.env = after
+	f.block(s.Finally)
+}
+
+// iterated is what a for loop's target gets.
+func (f *flow) iterated(v *Value) *Value { return v.element() }
+
+// entered is what `with v as x` binds.
+func entered(v *Value) *Value {
+	switch v.Kind {
+	case Bar, Profiler, Instance, Loader, Writer:
+		return v
+	}
+	return unknownValue
+}

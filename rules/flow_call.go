@@ -1,0 +1,326 @@
+package rules
+
+import (
+	"strings"
+
+	"stepline/pyscan"
+)
+
+// arguments are a call's evaluated arguments.
+type arguments struct {
+	call *pyscan.Call
+	args []*Value
+	kws  map[string]*Value
+}
+
+func (a *arguments) get(position int, name string) *Value {
+	if v := a.kws[name]; v != nil {
+		return v
+	}
+	if position >= 0 && position < len(a.args) {
+		return a.args[position]
+	}
+	return nil
+}
+
+// all joins what the arguments hold for an operation on tensors: the GPU if any is there.
+func (a *arguments) all() *Value {
+	out := &Value{}
+	seen := map[Kind]*Value{}
+	add := func(v *Value) {
+		for depth := 0; v != nil && (v.Kind == Sequence || v.Kind == Mapping) && depth < 3; depth++ {
+			v = v.element()
+		}
+		if v != nil {
+			seen[v.Kind] = v
+		}
+	}
+	for _, v := range a.args {
+		add(v)
+	}
+	for _, v := range a.kws {
+		add(v)
+	}
+	switch {
+	case seen[GPUTensor] != nil || seen[GPUOutput] != nil || seen[Parameters] != nil:
+		return gpuValue
+	case seen[Unknown] != nil:
+		return unknownValue
+	case seen[Batch] != nil:
+		return seen[Batch]
+	case seen[CPUTensor] != nil:
+		return cpuValue
+	}
+	return out
+}
+
+func (f *flow) call(e *pyscan.Call) *Value {
+	a := &arguments{call: e, kws: map[string]*Value{}}
+	method, isMethod := e.Func.(*pyscan.Attribute)
+	var base *Value
+	path := f.x.resolve(e.Func, f.scopeFunction(e), 0)
+	if isMethod && path == "" {
+		base = f.eval(method.Value)
+	}
+	for _, arg := range e.Args {
+		v := f.eval(arg)
+		if star, ok := arg.(*pyscan.Starred); ok {
+			v = f.values[star.Value].element()
+		}
+		a.args = append(a.args, v)
+	}
+	for _, k := range e.Keywords {
+		v := f.eval(k.Value)
+		name := k.Name
+		if name == "" {
+			name, v = "**", v.element()
+		}
+		a.kws[name] = v
+	}
+	if path != "" {
+		if d := f.a.project.define(f.x, e.Func, f.fn, 0); d.ok() && d.module == nil {
+			return f.callDefinition(d, nil, a)
+		}
+		return f.external(path, a)
+	}
+	if isMethod {
+		if v := f.method(base, method, a); v != nil {
+			return v
+		}
+	}
+	callee := f.eval(e.Func)
+	switch callee.Kind {
+	case Callable:
+		if callee.Def.def != nil || callee.Def.class != nil {
+			return f.callDefinition(callee.Def, callee.Self, a)
+		}
+	case Module:
+		return f.forward(callee, a)
+	case Instance:
+		if m, in := f.a.project.method(callee.Def, "__call__", 0); m != nil {
+			return f.callDefinition(definition{index: in, def: m}, callee, a)
+		}
+	}
+	return f.byName(e, a)
+}
+
+// byName: a callee of unknown origin called `model` or `criterion` in code that trains.
+func (f *flow) byName(e *pyscan.Call, a *arguments) *Value {
+	name := lastName(e.Func)
+	if _, isCall := e.Func.(*pyscan.Call); isCall {
+		return unknownValue
+	}
+	switch {
+	case criterionWords.MatchString(name) && a.all().onGPU():
+		return outputValue
+	case moduleWords.MatchString(name) && (f.trains || a.all().onGPU()):
+		if v := a.all(); v.Kind == CPUTensor {
+			return v
+		}
+		return outputValue
+	}
+	return unknownValue
+}
+
+// forward is what calling a module returns.
+func (f *flow) forward(m *Value, a *arguments) *Value {
+	in := a.all()
+	if !m.Distributed && (m.OnCPU || in.Kind == CPUTensor || in.Kind == Batch) {
+		return cpuValue
+	}
+	if m.Def.class != nil {
+		if fwd, index := f.a.project.method(m.Def, "forward", 0); fwd != nil {
+			if callee := f.a.of(index, fwd); callee != nil && callee.returns != nil && callee.returns.Kind != Unknown && callee.returns.Kind != Host {
+				return callee.returns
+			}
+		}
+	}
+	if strings.HasPrefix(m.Path, "torch.nn.") {
+		switch m.Path {
+		case "torch.nn.LSTM", "torch.nn.GRU", "torch.nn.RNN", "torch.nn.MultiheadAttention":
+			return outputValue
+		}
+		return gpuValue
+	}
+	return outputValue
+}
+
+// callDefinition is what calling a function or class of the project gives.
+func (f *flow) callDefinition(d definition, self *Value, a *arguments) *Value {
+	if d.class != nil {
+		return f.a.construct(d, a.call, f)
+	}
+	callee := f.a.of(d.index, d.def)
+	if callee == nil {
+		return unknownValue
+	}
+	if d.def.Generator {
+		return sequenceOf(callee.yields)
+	}
+	if callee.returns == nil {
+		return hostValue
+	}
+	return callee.returns
+}
+
+// construct is an instance of a class of the project.
+func (a *analysis) construct(d definition, call *pyscan.Call, f *flow) *Value {
+	v := &Value{Kind: a.classKind(d), Def: d, Made: call}
+	if f != nil {
+		v.MadeIn, v.MadeFrom = f.x, f.fn
+	}
+	if v.Kind == Unknown {
+		v.Kind = Instance
+	}
+	return v
+}
+
+// classKind tells what a class of the project is by what it derives from.
+func (a *analysis) classKind(d definition) Kind {
+	for _, path := range a.project.basePaths(d, 0) {
+		last := path[strings.LastIndexByte(path, '.')+1:]
+		switch {
+		case path == "torch.nn.Module", strings.HasPrefix(path, "torch.nn."), strings.HasPrefix(path, "torchvision.models."),
+			last == "LightningModule", last == "PreTrainedModel", path == "?.Module", last == "BaseModel" && strings.Contains(path, "model"):
+			return Module
+		case strings.HasPrefix(path, "torch.optim.lr_scheduler"):
+			return Scheduler
+		case path == "torch.optim.Optimizer" || strings.HasPrefix(path, "torch.optim."), path == "?.Optimizer":
+			return Optimizer
+		case path == "torch.utils.data.DataLoader":
+			return Loader
+		case strings.HasPrefix(path, "torch.utils.data.") && strings.HasSuffix(last, "Dataset"), strings.HasPrefix(path, "torchvision.datasets."), path == "?.Dataset", path == "?.IterableDataset":
+			return Dataset
+		case strings.HasSuffix(last, "Sampler"):
+			return Sampler
+		}
+	}
+	return Instance
+}
+
+// member is an attribute or method of a module, dataset or instance of a project class, or of a project module.
+func (a *analysis) member(base *Value, name string) *Value {
+	d := base.Def
+	switch {
+	case d.module != nil:
+		m := a.project.member(d.module, name, 0)
+		if m.ok() {
+			return definitionValue(m)
+		}
+		if fl := a.reach(d.module, d.module.file.Module); fl != nil {
+			return fl.env[name]
+		}
+		return nil
+	case d.class == nil || base.Kind == Callable && base.Def.def != nil:
+		return nil
+	}
+	if m, in := a.project.method(d, name, 0); m != nil {
+		for _, dec := range m.Decorators {
+			if n := lastName(dec); n == "property" || n == "cached_property" {
+				if fl := a.of(in, m); fl != nil {
+					return fl.returns
+				}
+				return nil
+			}
+		}
+		return &Value{Kind: Callable, Def: definition{index: in, def: m}, Self: base}
+	}
+	return a.attr(d, name, 0)
+}
+
+// attr is what `self.name` holds: the join of what the class's methods assign, unknown assignments left aside.
+func (a *analysis) attr(d definition, name string, depth int) *Value {
+	key := attrKey{d.class, name}
+	if v, ok := a.attrs[key]; ok {
+		return v
+	}
+	if a.busy[key] || depth > 6 {
+		return nil
+	}
+	a.busy[key] = true
+	defer delete(a.busy, key)
+	d.index.ready()
+	var out *Value
+	unknown := false
+	for _, m := range d.class.Methods {
+		if len(m.Params) == 0 || !a.assignsAttribute(d.index, m, name) {
+			continue
+		}
+		fl := a.reach(d.index, m)
+		if fl == nil {
+			unknown = true
+			continue
+		}
+		for _, s := range d.index.tree.attributeTargets(m)[name] {
+			if v := fl.values[s]; v != nil && v.Kind != Unknown {
+				out = join(out, v)
+			}
+		}
+		if d.index.tree.buffers(m)[name] {
+			out = join(out, gpuValue)
+		}
+	}
+	if out == nil {
+		for _, base := range d.class.Bases {
+			if b := a.project.define(d.index, base, d.class.Parent, 0); b.class != nil && b.class != d.class {
+				if out = a.attr(b, name, depth+1); out != nil {
+					break
+				}
+			}
+		}
+	}
+	if !unknown {
+		a.attrs[key] = out
+	}
+	return out
+}
+
+func (a *analysis) assignsAttribute(x *fileIndex, m *pyscan.Function, name string) bool {
+	return len(x.tree.attributeTargets(m)[name]) > 0 || x.tree.buffers(m)[name]
+}
+
+// attributeTargets lists, per attribute name, the `self.name` targets of a method.
+func (t *Tree) attributeTargets(m *pyscan.Function) map[string][]pyscan.Expr {
+	t.collectAttributes()
+	return t.selfTargets[m]
+}
+
+// buffers are the names a method registers as buffers or parameters.
+func (t *Tree) buffers(m *pyscan.Function) map[string]bool {
+	t.collectAttributes()
+	return t.registered[m]
+}
+
+func (t *Tree) collectAttributes() {
+	t.attributesOnce.Do(func() {
+		t.selfTargets = map[*pyscan.Function]map[string][]pyscan.Expr{}
+		t.registered = map[*pyscan.Function]map[string]bool{}
+		for _, s := range t.Sites {
+			switch n := s.Node.(type) {
+			case *pyscan.Attribute:
+				fn := s.Def()
+				if s.Role != RoleTarget || fn == nil || fn.Class == nil || len(fn.Params) == 0 {
+					continue
+				}
+				if self, ok := n.Value.(*pyscan.Name); ok && self.ID == fn.Params[0].Name {
+					if t.selfTargets[fn] == nil {
+						t.selfTargets[fn] = map[string][]pyscan.Expr{}
+					}
+					t.selfTargets[fn][n.Attr] = append(t.selfTargets[fn][n.Attr], n)
+				}
+			case *pyscan.Call:
+				attr, ok := n.Func.(*pyscan.Attribute)
+				if !ok || attr.Attr != "register_buffer" && attr.Attr != "register_parameter" || len(n.Args) == 0 {
+					continue
+				}
+				if name, ok := StringValue(n.Args[0]); ok {
+					fn := s.Def()
+					if t.registered[fn] == nil {
+						t.registered[fn] = map[string]bool{}
+					}
+					t.registered[fn][name] = true
+				}
+			}
+		}
+	})
+}

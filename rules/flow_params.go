@@ -1,0 +1,381 @@
+package rules
+
+import (
+	"regexp"
+	"strings"
+
+	"stepline/pyscan"
+)
+
+var configWords = regexp.MustCompile(`(?i)^(args?|cfg|config|conf|opts?|options|params|hparams|hps|settings|flags|self|accelerator|fabric|trainer)$`)
+
+// frameworkHooks are methods a training framework calls every step, with the parameters it fills with tensors on the device.
+var frameworkHooks = map[string][]string{
+	"training_step": {"batch", "inputs"}, "validation_step": {"batch"}, "test_step": {"batch"}, "predict_step": {"batch"},
+	"compute_loss": {"inputs", "outputs"}, "on_train_batch_end": {"outputs", "batch"}, "on_train_batch_start": {"batch"},
+	"training_step_end": {"outputs"}, "prediction_step": {"inputs"},
+}
+
+// callSite is a call of a function somewhere in the project.
+type callSite struct {
+	index *fileIndex
+	site  *Site
+	// skip is the number of leading parameters the call does not pass (self).
+	skip int
+}
+
+// bindParameters gives the function's parameters what is known of them: self's class, a framework's batch, what callers pass.
+func (f *flow) bindParameters() {
+	fn := f.fn
+	for i, p := range fn.Params {
+		f.env[p.Name] = f.parameter(i, p)
+	}
+}
+
+func (f *flow) parameter(i int, p *pyscan.Parameter) *Value {
+	fn := f.fn
+	static := hasDecorator(fn, "staticmethod")
+	if i == 0 && fn.Class != nil && !static {
+		d := definition{index: f.x, class: fn.Class}
+		if hasDecorator(fn, "classmethod") {
+			return &Value{Kind: Callable, Def: d}
+		}
+		return f.a.construct(d, nil, nil)
+	}
+	if v := f.hookParameter(i, p); v != nil {
+		return v
+	}
+	var out *Value
+	for _, c := range f.a.callersOf(f.x, fn) {
+		out = joinCallers(out, f.a.argument(c, i, p))
+	}
+	if out != nil && out.Kind != Unknown {
+		return out
+	}
+	if v := f.annotated(p.Annotation); v != nil {
+		return v
+	}
+	return f.guessed(p)
+}
+
+// joinCallers joins what several callers pass: a tensor on the GPU from one of them is what matters, unknown says nothing.
+func joinCallers(a, b *Value) *Value {
+	switch {
+	case b == nil || b.Kind == Unknown || b == noneValue:
+		return a
+	case a == nil || a.onGPU() && !b.onGPU():
+		if a == nil {
+			return b
+		}
+		return a
+	case b.onGPU() && !a.onGPU():
+		return b
+	}
+	return join(a, b)
+}
+
+func hasDecorator(fn *pyscan.Function, name string) bool {
+	for _, d := range fn.Decorators {
+		if lastName(d) == name {
+			return true
+		}
+	}
+	return false
+}
+
+// hookParameter: parameters that PyTorch or a framework fills.
+func (f *flow) hookParameter(i int, p *pyscan.Parameter) *Value {
+	fn := f.fn
+	if fn.Class == nil {
+		return nil
+	}
+	if filled := frameworkHooks[fn.Name]; filled != nil && f.a.isFrameworkClass(f.x, fn.Class) {
+		for _, name := range filled {
+			if p.Name == name {
+				return outputValue
+			}
+		}
+		if p.Name == "model" || p.Name == "pl_module" {
+			return &Value{Kind: Module}
+		}
+	}
+	if fn.Name == "forward" && p.Star == 0 && f.a.classKind(definition{index: f.x, class: fn.Class}) == Module {
+		if v := f.annotated(p.Annotation); v != nil {
+			return v
+		}
+		if isTensorAnnotation(f.x, p.Annotation, fn) || p.Annotation == nil && f.usedAsTensor(p.Name) && (p.Default == nil || IsNone(p.Default)) {
+			return gpuValue
+		}
+		return unknownValue
+	}
+	return nil
+}
+
+// isFrameworkClass: Lightning modules and callbacks, Hugging Face trainers.
+func (a *analysis) isFrameworkClass(x *fileIndex, c *pyscan.Class) bool {
+	for _, path := range a.project.basePaths(definition{index: x, class: c}, 0) {
+		last := path[strings.LastIndexByte(path, '.')+1:]
+		switch last {
+		case "LightningModule", "Callback", "Trainer", "Seq2SeqTrainer", "TrainerCallback", "SFTTrainer", "DPOTrainer", "Learner":
+			return true
+		}
+		if strings.HasSuffix(last, "Trainer") && !strings.HasPrefix(path, "?.") || strings.HasSuffix(last, "LightningModule") {
+			return true
+		}
+	}
+	return false
+}
+
+func isTensorAnnotation(x *fileIndex, e pyscan.Expr, fn *pyscan.Function) bool {
+	switch e := e.(type) {
+	case *pyscan.Name, *pyscan.Attribute:
+		name := lastName(e)
+		return name == "Tensor" || name == "FloatTensor" || name == "LongTensor"
+	case *pyscan.BinOp: // Tensor | None
+		return isTensorAnnotation(x, e.Left, fn) || isTensorAnnotation(x, e.Right, fn)
+	case *pyscan.Subscript:
+		if lastName(e.Value) == "Optional" {
+			return isTensorAnnotation(x, e.Index, fn)
+		}
+	case *pyscan.Constant:
+		text, _ := StringValue(e)
+		return text == "Tensor" || text == "torch.Tensor"
+	}
+	return false
+}
+
+// annotated is what an annotation says; nil for one that says nothing certain.
+func (f *flow) annotated(e pyscan.Expr) *Value {
+	if e == nil {
+		return nil
+	}
+	name := lastName(e)
+	if sub, ok := e.(*pyscan.Subscript); ok && lastName(sub.Value) == "Optional" {
+		return f.annotated(sub.Index)
+	}
+	switch name {
+	case "int", "float", "bool", "str", "bytes", "ndarray", "Path", "Namespace":
+		return hostValue
+	case "Module":
+		return &Value{Kind: Module}
+	case "Optimizer":
+		return &Value{Kind: Optimizer}
+	case "GradScaler":
+		return &Value{Kind: Scaler}
+	case "SummaryWriter":
+		return &Value{Kind: Writer}
+	}
+	switch e.(type) {
+	case *pyscan.Name, *pyscan.Attribute:
+		if d := f.a.project.define(f.x, e, f.fn.Parent, 0); d.class != nil {
+			return f.a.construct(d, nil, nil)
+		}
+	}
+	return nil
+}
+
+// guessed is a parameter nobody is seen to pass: known by its default, or by its name in code that trains.
+func (f *flow) guessed(p *pyscan.Parameter) *Value {
+	if c, ok := p.Default.(*pyscan.Constant); ok {
+		switch c.Kind {
+		case pyscan.ConstInt, pyscan.ConstFloat:
+			return numberValue
+		case pyscan.ConstString:
+			if d := deviceOf(nil, nil, c); d.Kind == Device && deviceWords.MatchString(p.Name) && !d.OnCPU {
+				return d
+			}
+			return hostValue
+		case pyscan.ConstTrue, pyscan.ConstFalse:
+			return hostValue
+		}
+	}
+	switch {
+	case f.modules[p.Name]:
+		return &Value{Kind: Module}
+	case f.trains && optimizerParameter.MatchString(p.Name):
+		return &Value{Kind: Optimizer}
+	case f.trains && moduleWords.MatchString(p.Name) && !frameworkWords.MatchString(p.Name):
+		return &Value{Kind: Module}
+	}
+	return unknownValue
+}
+
+var optimizerParameter = regexp.MustCompile(`(?i)^(opt|optim|optimizer|.*_(opt|optimizer))$`)
+
+var tensorUses = wordSet("shape device dtype view reshape size permute transpose unsqueeze squeeze to float half mean sum flatten contiguous expand repeat chunk split type_as new_zeros new_ones masked_fill argmax softmax norm pow exp log clamp dim ndim T is_cuda requires_grad detach")
+
+// usedAsTensor: the function asks the parameter for what only tensors have, or hands it to a submodule or torch function first.
+func (f *flow) usedAsTensor(name string) bool {
+	found := false
+	for _, s := range f.fn.Body {
+		EachExprIn(s, func(e pyscan.Expr) bool {
+			switch e := e.(type) {
+			case *pyscan.Attribute:
+				if n, ok := e.Value.(*pyscan.Name); ok && n.ID == name && tensorUses[e.Attr] {
+					found = true
+				}
+			case *pyscan.Call:
+				if len(e.Args) == 0 {
+					return true
+				}
+				n, ok := e.Args[0].(*pyscan.Name)
+				if !ok || n.ID != name {
+					return true
+				}
+				if attr, ok := e.Func.(*pyscan.Attribute); ok {
+					path := f.x.resolve(attr, f.fn, 0)
+					if isSelfName(attr.Value, f.selfName) && f.isSubmodule(attr.Attr) || strings.HasPrefix(path, "torch.nn.functional.") {
+						found = true
+					}
+				}
+			}
+			return !found
+		})
+	}
+	return found
+}
+
+func isSelfName(e pyscan.Expr, self string) bool {
+	n, ok := e.(*pyscan.Name)
+	return ok && self != "" && n.ID == self
+}
+
+// isSubmodule: `self.name` is an attribute holding a module, not a method.
+func (f *flow) isSubmodule(name string) bool {
+	d := definition{index: f.x, class: f.fn.Class}
+	if m, _ := f.a.project.method(d, name, 0); m != nil {
+		return false
+	}
+	v := f.a.attr(d, name, 0)
+	return v != nil && v.Kind == Module
+}
+
+// callersOf finds the calls of a function: by name, then by what the callee names. A method called on an object counts when
+// it is called on self in its own class, or when the project defines the name only once.
+func (a *analysis) callersOf(x *fileIndex, fn *pyscan.Function) []callSite {
+	if c, ok := a.callers[fn]; ok {
+		return c
+	}
+	a.callers[fn] = nil
+	var out []callSite
+	if fn.Name == "<lambda>" || fn.Name == "<module>" || fn.Name == "forward" {
+		return nil
+	}
+	name, constructor := fn.Name, false
+	if name == "__init__" && fn.Class != nil {
+		name, constructor = fn.Class.Name, true
+	}
+	if strings.HasPrefix(name, "__") {
+		return nil
+	}
+	unique := -1
+	for _, other := range a.project.calling(name) {
+		for _, site := range other.calls[name] {
+			call := site.Call()
+			d := a.project.define(other, call.Func, site.Function, 0)
+			switch {
+			case constructor:
+				if d.class == fn.Class {
+					out = append(out, callSite{other, site, 1})
+				}
+			case d.def == fn:
+				out = append(out, callSite{other, site, 0})
+			case fn.Class != nil && d.def == nil:
+				attr, ok := call.Func.(*pyscan.Attribute)
+				if !ok || other.resolve(call.Func, site.Function, 0) != "" {
+					continue
+				}
+				if n, isName := attr.Value.(*pyscan.Name); isName && site.Def() != nil && selfOf(site.Def()) == n.ID {
+					if c := methodClass(site.Def()); c != nil && a.inherits(definition{index: other, class: c}, fn) {
+						out = append(out, callSite{other, site, 1})
+					}
+					continue
+				}
+				if unique < 0 {
+					unique = a.project.defining(name)
+				}
+				if unique == 1 {
+					out = append(out, callSite{other, site, 1})
+				}
+			}
+		}
+	}
+	a.callers[fn] = out
+	return out
+}
+
+// selfOf is the name of a method's first parameter; nested functions see it too.
+func selfOf(fn *pyscan.Function) string {
+	for ; fn != nil; fn = fn.Parent {
+		if fn.Class != nil && len(fn.Params) > 0 {
+			return fn.Params[0].Name
+		}
+	}
+	return ""
+}
+
+func methodClass(fn *pyscan.Function) *pyscan.Class {
+	for ; fn != nil; fn = fn.Parent {
+		if fn.Class != nil {
+			return fn.Class
+		}
+	}
+	return nil
+}
+
+// inherits reports whether a class's method of fn's name is fn (its own or a base's), or whether fn overrides it below.
+func (a *analysis) inherits(c definition, fn *pyscan.Function) bool {
+	if m, _ := a.project.method(c, fn.Name, 0); m == fn {
+		return true
+	}
+	return a.derives(definition{index: a.indexOf(fn), class: fn.Class}, c.class, 0)
+}
+
+func (a *analysis) indexOf(fn *pyscan.Function) *fileIndex {
+	for _, x := range a.project.files {
+		if fn.Index < len(x.file.Functions) && x.file.Functions[fn.Index] == fn {
+			return x
+		}
+	}
+	return nil
+}
+
+func (a *analysis) derives(c definition, from *pyscan.Class, depth int) bool {
+	if c.index == nil || c.class == nil || depth > 8 {
+		return false
+	}
+	if c.class == from {
+		return true
+	}
+	for _, base := range c.class.Bases {
+		if b := a.project.define(c.index, base, c.class.Parent, 0); b.class != nil && b.class != c.class && a.derives(b, from, depth+1) {
+			return true
+		}
+	}
+	return false
+}
+
+// argument is what a call passes for a function's i-th parameter; nil if it passes nothing.
+func (a *analysis) argument(c callSite, i int, p *pyscan.Parameter) *Value {
+	call := c.site.Call()
+	fl := a.reach(c.index, c.site.Def())
+	if fl == nil {
+		return nil
+	}
+	if k := Keyword(call, p.Name); k != nil {
+		return fl.values[k.Value]
+	}
+	if p.KeywordOnly || p.Star != 0 {
+		return nil
+	}
+	at := i - c.skip
+	for j, arg := range call.Args {
+		if _, star := arg.(*pyscan.Starred); star {
+			return unknownValue
+		}
+		if j == at {
+			return fl.values[arg]
+		}
+	}
+	return nil
+}

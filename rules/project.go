@@ -1,0 +1,376 @@
+package rules
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"stepline/pyscan"
+)
+
+// Project is the workspace's files with what the rules need to follow names and calls across them. It is immutable and may
+// be shared by goroutines: With makes a new one that shares everything about the files that did not change.
+type Project struct {
+	files []*fileIndex
+	paths map[string]*fileIndex
+	// names indexes calls and definitions by name over the files it was made from; changed are the files since.
+	names   *nameIndex
+	changed []*fileIndex
+}
+
+// nameIndex lists the files that call a name, and counts the functions of a name.
+type nameIndex struct {
+	once    sync.Once
+	callers map[string][]*fileIndex
+	defs    map[string][]*fileIndex
+}
+
+// calling lists the files that may call a name.
+func (p *Project) calling(name string) []*fileIndex {
+	return p.named(name, func(n *nameIndex) map[string][]*fileIndex { return n.callers }, func(x *fileIndex) bool { return len(x.calls[name]) > 0 })
+}
+
+// defining lists the files once per function they define of that name.
+func (p *Project) defining(name string) int {
+	n := 0
+	seen := map[*fileIndex]bool{}
+	for _, x := range p.named(name, func(n *nameIndex) map[string][]*fileIndex { return n.defs }, func(x *fileIndex) bool { return true }) {
+		if seen[x] {
+			continue
+		}
+		seen[x] = true
+		for _, fn := range x.file.Functions {
+			if fn.Name == name {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+func (p *Project) named(name string, table func(*nameIndex) map[string][]*fileIndex, has func(*fileIndex) bool) []*fileIndex {
+	p.names.once.Do(func() {
+		p.names.callers, p.names.defs = map[string][]*fileIndex{}, map[string][]*fileIndex{}
+		for _, x := range p.files {
+			x.ready()
+			for call := range x.calls {
+				p.names.callers[call] = append(p.names.callers[call], x)
+			}
+			for _, fn := range x.file.Functions {
+				if list := p.names.defs[fn.Name]; len(list) == 0 || list[len(list)-1] != x {
+					p.names.defs[fn.Name] = append(list, x)
+				}
+			}
+		}
+	})
+	var out []*fileIndex
+	for _, x := range table(p.names)[name] {
+		if p.paths[x.file.Path] == x {
+			out = append(out, x)
+		}
+	}
+	for _, x := range p.changed {
+		if p.paths[x.file.Path] == x && !slices.Contains(out, x) && has(x.ready()) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// NewProject makes a project of parsed files. Their indexes are made when first needed.
+func NewProject(files []*pyscan.File) *Project {
+	p := &Project{paths: make(map[string]*fileIndex, len(files)), names: &nameIndex{}}
+	for _, f := range files {
+		if p.paths[f.Path] == nil {
+			x := newFileIndex(f)
+			p.files = append(p.files, x)
+			p.paths[f.Path] = x
+		}
+	}
+	return p
+}
+
+// With is the project with one file added or replaced (by path).
+func (p *Project) With(file *pyscan.File) *Project {
+	old := p.paths[file.Path]
+	if old != nil && old.file == file {
+		return p
+	}
+	out := &Project{files: slices.Clone(p.files), paths: make(map[string]*fileIndex, len(p.paths)+1), names: p.names}
+	for k, v := range p.paths {
+		out.paths[k] = v
+	}
+	x := newFileIndex(file)
+	out.paths[file.Path] = x
+	for _, c := range p.changed {
+		if c != old {
+			out.changed = append(out.changed, c)
+		}
+	}
+	out.changed = append(out.changed, x)
+	if old == nil {
+		out.files = append(out.files, x)
+		return out
+	}
+	out.files[slices.Index(out.files, old)] = x
+	return out
+}
+
+// Without is the project without a file.
+func (p *Project) Without(path string) *Project {
+	old := p.paths[path]
+	if old == nil {
+		return p
+	}
+	out := &Project{paths: make(map[string]*fileIndex, len(p.paths)), names: p.names, changed: p.changed}
+	for _, x := range p.files {
+		if x != old {
+			out.files = append(out.files, x)
+			out.paths[x.file.Path] = x
+		}
+	}
+	return out
+}
+
+// Files are the project's files.
+func (p *Project) Files() []*pyscan.File {
+	out := make([]*pyscan.File, len(p.files))
+	for i, x := range p.files {
+		out[i] = x.file
+	}
+	return out
+}
+
+// index is the file's index, of the project or a lone one.
+func (p *Project) index(file *pyscan.File) *fileIndex {
+	if x := p.paths[file.Path]; x != nil && x.file == file {
+		return x
+	}
+	return newFileIndex(file)
+}
+
+// fileIndex is one file as the rules see it: made once, then immutable.
+type fileIndex struct {
+	file     *pyscan.File
+	namesGPU bool
+	torch    bool // mentions torch at all
+
+	once   sync.Once
+	tree   *Tree
+	scopes map[*pyscan.Function]scope
+	// calls lists the call sites by the callee's last name, for finding callers.
+	calls map[string][]*Site
+	// defs finds a def's or lambda's site.
+	defs map[*pyscan.Function]*Site
+
+	loopsOnce sync.Once
+	info      *loopInfo
+}
+
+var gpuWords = regexp.MustCompile(`(?i)cuda|\bdevice\b|accelerat|\btrainer\b|lightning|deepspeed|\bgpus?\b`)
+
+func newFileIndex(f *pyscan.File) *fileIndex {
+	return &fileIndex{file: f, namesGPU: gpuWords.MatchString(f.Text), torch: strings.Contains(f.Text, "torch") || strings.Contains(f.Text, "lightning")}
+}
+
+// ready builds the index on first use.
+func (x *fileIndex) ready() *fileIndex {
+	x.once.Do(func() {
+		x.tree = NewTree(x.file)
+		x.scopes = scopesOf(x.tree)
+		x.calls = map[string][]*Site{}
+		for _, c := range x.tree.Calls {
+			if name := lastName(c.Call().Func); name != "" {
+				x.calls[name] = append(x.calls[name], c)
+			}
+		}
+		x.defs = map[*pyscan.Function]*Site{}
+		for _, s := range x.tree.Sites {
+			switch n := s.Node.(type) {
+			case *pyscan.FunctionDef:
+				x.defs[n.Function] = s
+			case *pyscan.Lambda:
+				x.defs[n.Function] = s
+			}
+		}
+	})
+	return x
+}
+
+// modulePath is the dotted module a file is: "pkg/sub/mod.py" → "pkg.sub.mod", "pkg/__init__.py" → "pkg".
+func modulePath(file string) string {
+	file = strings.TrimSuffix(strings.TrimSuffix(file, ".ipynb"), ".py")
+	file = strings.TrimSuffix(file, "/__init__")
+	return strings.ReplaceAll(strings.TrimPrefix(file, "/"), "/", ".")
+}
+
+// moduleFile finds the project's file of an imported module: relative to the importing file, at its side, from the root, or,
+// when only one file fits, by the end of its path (src layouts).
+func (p *Project) moduleFile(module string, level int, from *pyscan.File) *fileIndex {
+	slashed := strings.ReplaceAll(module, ".", "/")
+	dir := path.Dir(from.Path)
+	try := func(base string) *fileIndex {
+		base = path.Clean(base)
+		if x := p.paths[base+".py"]; x != nil {
+			return x
+		}
+		return p.paths[base+"/__init__.py"]
+	}
+	if level > 0 {
+		for range level - 1 {
+			dir = path.Dir(dir)
+		}
+		return try(path.Join(dir, slashed))
+	}
+	if module == "" {
+		return nil
+	}
+	for at := dir; ; at = path.Dir(at) { // the file's own folder, then the folders above it
+		if x := try(path.Join(at, slashed)); x != nil {
+			return x
+		}
+		if at == "." || at == "/" {
+			break
+		}
+	}
+	var found *fileIndex
+	for _, x := range p.files {
+		m := modulePath(x.file.Path)
+		if m == module || strings.HasSuffix(m, "."+module) {
+			if found != nil {
+				return nil
+			}
+			found = x
+		}
+	}
+	return found
+}
+
+// definition is a function or class somewhere in the project.
+type definition struct {
+	index *fileIndex
+	def   *pyscan.Function
+	class *pyscan.Class
+	// module is set for an imported module of the project.
+	module *fileIndex
+}
+
+func (d definition) ok() bool { return d.index != nil }
+
+// define finds the project's definition an expression names: a function, a class, or a module.
+func (p *Project) define(x *fileIndex, e pyscan.Expr, from *pyscan.Function, depth int) definition {
+	if depth > 6 {
+		return definition{}
+	}
+	x.ready()
+	switch e := e.(type) {
+	case *pyscan.Name:
+		b, where := x.lookup(e.ID, from)
+		if b == nil {
+			return definition{}
+		}
+		switch {
+		case b.def != nil && b.path == "":
+			return definition{index: x, def: b.def}
+		case b.class != nil && b.path == "":
+			return definition{index: x, class: b.class}
+		case b.path != "":
+			return p.imported(b.path, b.level, x.file, depth)
+		case b.alias != nil && b.assigned == 1:
+			switch b.alias.(type) {
+			case *pyscan.Name, *pyscan.Attribute:
+				return p.define(x, b.alias, where, depth+1)
+			}
+		}
+	case *pyscan.Attribute:
+		base := p.define(x, e.Value, from, depth+1)
+		switch {
+		case base.module != nil:
+			return p.member(base.module, e.Attr, depth)
+		case base.class != nil:
+			if m, in := p.method(base, e.Attr, 0); m != nil {
+				return definition{index: in, def: m}
+			}
+		}
+	}
+	return definition{}
+}
+
+// imported finds what a dotted import path names: a module file, or a member of one.
+func (p *Project) imported(dotted string, level int, from *pyscan.File, depth int) definition {
+	if m := p.moduleFile(dotted, level, from); m != nil {
+		return definition{index: m, module: m}
+	}
+	module, member := "", dotted
+	if i := strings.LastIndexByte(dotted, '.'); i >= 0 {
+		module, member = dotted[:i], dotted[i+1:]
+	}
+	m := p.moduleFile(module, level, from)
+	if m == nil || m.file == from {
+		return definition{}
+	}
+	return p.member(m, member, depth)
+}
+
+// member finds a top-level name of a module, through its own imports (packages re-export).
+func (p *Project) member(m *fileIndex, name string, depth int) definition {
+	m.ready()
+	return p.define(m, &pyscan.Name{ID: name}, m.file.Module, depth+1)
+}
+
+// method finds a method of a class or of its bases in the project.
+func (p *Project) method(c definition, name string, depth int) (*pyscan.Function, *fileIndex) {
+	for _, m := range c.class.Methods {
+		if m.Name == name {
+			return m, c.index
+		}
+	}
+	if depth > 8 {
+		return nil, nil
+	}
+	for _, base := range c.class.Bases {
+		if b := p.define(c.index, base, c.class.Parent, 0); b.class != nil && b.class != c.class {
+			if m, in := p.method(b, name, depth+1); m != nil {
+				return m, in
+			}
+		}
+	}
+	return nil, nil
+}
+
+// basePaths are the dotted paths of the classes outside the project that a class derives from, through the project's own.
+func (p *Project) basePaths(c definition, depth int) []string {
+	if depth > 8 {
+		return nil
+	}
+	var out []string
+	for _, base := range c.class.Bases {
+		if b := p.define(c.index, base, c.class.Parent, 0); b.class != nil {
+			if b.class != c.class {
+				out = append(out, p.basePaths(b, depth+1)...)
+			}
+			continue
+		}
+		if sub, ok := base.(*pyscan.Subscript); ok { // Generic bases: Dataset[int]
+			base = sub.Value
+		}
+		if path := c.index.ready().resolve(base, c.class.Parent, 0); path != "" {
+			out = append(out, path)
+		} else if name := lastName(base); name != "" {
+			out = append(out, "?."+name)
+		}
+	}
+	return out
+}
+
+// mentions reports whether the file's text holds one of the texts.
+func (x *fileIndex) mentions(texts ...string) bool {
+	for _, t := range texts {
+		if strings.Contains(x.file.Text, t) {
+			return true
+		}
+	}
+	return false
+}
