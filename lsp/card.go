@@ -17,7 +17,9 @@ type card struct {
 	notes []string    // sentences under the table
 }
 
-func (c *card) empty() bool { return c == nil || c.title == "" && len(c.rows) == 0 && len(c.notes) == 0 }
+func (c *card) empty() bool {
+	return c == nil || c.title == "" && len(c.rows) == 0 && len(c.notes) == 0
+}
 
 // render writes the card as Markdown or as plain text.
 func (c *card) render(markdown bool) string {
@@ -83,15 +85,25 @@ func (s *server) costCard(result *checked, line int) *card {
 func (c *card) addRow(t *loadedTrace, l *traceindex.LineCost) {
 	perStep := t.perStep(l.GPUNs())
 	if c.title == "" {
-		c.title = fmt.Sprintf("%s on the GPU %s · %s", report.Duration(perStep), t.per(), percent(t.share(perStep)))
+		c.title = fmt.Sprintf("%s on the GPU %s · %s of its GPU time", report.Duration(perStep), t.per(), percent(t.gpuShare(perStep)))
 	}
-	add := func(what string, ns int64) {
+	gpu := func(what string, ns int64) {
 		if ns > 0 {
-			c.rows = append(c.rows, [3]string{what, report.Duration(t.perStep(ns)), percent(t.share(t.perStep(ns)))})
+			c.rows = append(c.rows, [3]string{what, report.Duration(t.perStep(ns)), percent(t.gpuShare(t.perStep(ns)))})
 		}
 	}
-	add("GPU forward", l.SelfNs)
-	add("GPU backward", l.BackwardNs)
+	add := func(what string, ns int64) {
+		if ns <= 0 {
+			return
+		}
+		remark := ""
+		if share := t.stepShare(t.perStep(ns)); share > 0 {
+			remark = percent(share) + " of the step"
+		}
+		c.rows = append(c.rows, [3]string{what, report.Duration(t.perStep(ns)), remark})
+	}
+	gpu("GPU forward", l.SelfNs)
+	gpu("GPU backward", l.BackwardNs)
 	add("CPU", l.CPUNs)
 	add("Host waits for the GPU", l.SyncNs)
 	add("GPU idle after the wait", l.BubbleNs)

@@ -338,4 +338,3 @@ type rawJSON struct{ value any }
 
 // MarshalJSON implements json.Marshaler.
 func (r rawJSON) MarshalJSON() ([]byte, error) { return json.Marshal(r.value) }
-

@@ -55,7 +55,7 @@ func (s *server) inlayHint(_ context.Context, params []byte) (wire.Reply, error)
 // hintLabel is what stands at a line's end, "" for nothing.
 func hintLabel(t *loadedTrace, row lineRow, set analysis.InlayHintSettings) string {
 	perStep := t.perStep(row.cost.GPUNs())
-	share := t.share(perStep)
+	share := t.gpuShare(perStep)
 	if row.stale || perStep <= 0 || share < set.Threshold {
 		return ""
 	}

@@ -100,7 +100,7 @@ func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string 
 		return ""
 	}
 	perStep := v.trace.perStep(ns)
-	title := fmt.Sprintf("%s on the GPU %s · %s", report.Duration(perStep), v.trace.per(), percent(v.trace.share(perStep)))
+	title := fmt.Sprintf("%s on the GPU %s · %s", report.Duration(perStep), v.trace.per(), percent(v.trace.gpuShare(perStep)))
 	if calls > 0 {
 		title += " · " + countOf(v.trace.perStep(calls), "call")
 	}

@@ -95,8 +95,8 @@ type diagnosticShape struct {
 
 // client is what the session knows of its client; read-only after initialize.
 type client struct {
-	can      clientCapabilities
-	markdown bool
+	can       clientCapabilities
+	markdown  bool
 	untrusted bool
 }
 

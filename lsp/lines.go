@@ -186,16 +186,21 @@ func indent(line string) int {
 // perStep divides a sum over the trace by its steps over all ranks.
 func (t *loadedTrace) perStep(ns int64) float64 { return float64(ns) / float64(t.loaded.StepCount()) }
 
-// share is a per-step time's part of the step; of all GPU time where the trace has no steps.
-func (t *loadedTrace) share(perStepNs float64) float64 {
-	whole := float64(t.loaded.StepNs())
-	if whole <= 0 {
-		whole = float64(t.loaded.Costs.Summary.GPUTotalNs)
-	}
+// gpuShare is a per-step GPU time's part of the GPU time of the step: what hints, lenses and the threshold go by.
+func (t *loadedTrace) gpuShare(perStepNs float64) float64 {
+	return ratio(perStepNs, t.perStep(t.loaded.Costs.Summary.GPUTotalNs))
+}
+
+// stepShare is a per-step time's part of the step's duration, 0 where the trace has no steps.
+func (t *loadedTrace) stepShare(perStepNs float64) float64 {
+	return ratio(perStepNs, float64(t.loaded.StepNs()))
+}
+
+func ratio(part, whole float64) float64 {
 	if whole <= 0 {
 		return 0
 	}
-	return perStepNs / whole
+	return part / whole
 }
 
 // per is what a number is counted by: "a step", or "in the trace" where it has none.

@@ -329,4 +329,3 @@ func (s *server) notebookOfCell(key string) (string, bool) {
 	}
 	return "", false
 }
-

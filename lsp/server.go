@@ -69,19 +69,19 @@ var (
 
 func init() {
 	requestHandlers = map[string]func(*server, context.Context, []byte) (wire.Reply, error){
-		"shutdown":                    (*server).shutdown,
-		"textDocument/hover":          (*server).hover,
-		"textDocument/codeAction":     (*server).codeAction,
-		"codeAction/resolve":          (*server).resolveCodeAction,
-		"textDocument/inlayHint":      (*server).inlayHint,
-		"inlayHint/resolve":           (*server).resolveInlayHint,
-		"textDocument/codeLens":       (*server).codeLens,
-		"codeLens/resolve":            (*server).resolveCodeLens,
-		"textDocument/diagnostic":     (*server).pullDocument,
-		"workspace/diagnostic":        (*server).pullWorkspace,
-		"workspace/executeCommand":    (*server).executeCommand,
-		"stepline/lineCosts":          (*server).lineCosts,
-		"stepline/report":             (*server).report,
+		"shutdown":                 (*server).shutdown,
+		"textDocument/hover":       (*server).hover,
+		"textDocument/codeAction":  (*server).codeAction,
+		"codeAction/resolve":       (*server).resolveCodeAction,
+		"textDocument/inlayHint":   (*server).inlayHint,
+		"inlayHint/resolve":        (*server).resolveInlayHint,
+		"textDocument/codeLens":    (*server).codeLens,
+		"codeLens/resolve":         (*server).resolveCodeLens,
+		"textDocument/diagnostic":  (*server).pullDocument,
+		"workspace/diagnostic":     (*server).pullWorkspace,
+		"workspace/executeCommand": (*server).executeCommand,
+		"stepline/lineCosts":       (*server).lineCosts,
+		"stepline/report":          (*server).report,
 	}
 	notificationHandlers = map[string]func(*server, []byte) error{
 		"initialized":                         (*server).onInitialized,

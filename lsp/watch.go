@@ -190,4 +190,3 @@ func (w *watcher) traces(root string, paths []string) {
 		w.add(filepath.Dir(p))
 	}
 }
-
