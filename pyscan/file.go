@@ -19,7 +19,8 @@ type File struct {
 	SyntaxErrors []SyntaxError
 
 	lines     LineTable
-	enclosing []int32      // by Function.Index: the function whose source holds it
+	enclosing []int32 // by Function.Index: the function whose source holds it
+	walruses  []walrus
 	names     *moduleNames // import aliases, module-level definitions, self attributes; see names.go
 }
 
@@ -33,4 +34,10 @@ type SyntaxError struct {
 type LineTable struct {
 	starts []int
 	size   int
+}
+
+// walrus is a NamedExpr and the function, comprehension or module whose source holds it.
+type walrus struct {
+	expr     *NamedExpr
+	function *Function
 }

@@ -107,7 +107,9 @@ func (p *parser) namedExpression() Expr {
 		p.at++
 		value := p.expression()
 		p.raise(p.h)
-		return &NamedExpr{p.since(start), target, value}
+		named := &NamedExpr{p.since(start), target, value}
+		p.file.walruses = append(p.file.walruses, walrus{named, p.function})
+		return named
 	}
 	if p.kind() == keywordYield {
 		return p.yieldExpression()
