@@ -240,14 +240,14 @@ func isSelfName(e pyscan.Expr, self string) bool {
 	return ok && self != "" && n.ID == self
 }
 
-// isSubmodule: `self.name` is an attribute holding a module, not a method.
+// isSubmodule: `self.name` of a module class is an attribute holding a module as far as is known, not a method.
 func (f *flow) isSubmodule(name string) bool {
 	d := definition{index: f.x, class: f.fn.Class}
 	if m, _ := f.a.project.method(d, name, 0); m != nil {
 		return false
 	}
 	v := f.a.attr(d, name, 0)
-	return v != nil && v.Kind == Module
+	return v == nil || v.Kind == Module || v.Kind == Unknown
 }
 
 // callersOf finds the calls of a function: by name, then by what the callee names. A method called on an object counts when

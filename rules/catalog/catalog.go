@@ -7,8 +7,19 @@ import (
 	"stepline/rules/amp005"
 	"stepline/rules/dat001"
 	"stepline/rules/dat005"
+	"stepline/rules/iol003"
+	"stepline/rules/opt001"
+	"stepline/rules/opt002"
 	"stepline/rules/syn001"
+	"stepline/rules/syn002"
+	"stepline/rules/syn003"
 	"stepline/rules/syn004"
+	"stepline/rules/syn005"
+	"stepline/rules/syn006"
+	"stepline/rules/syn007"
+	"stepline/rules/syn008"
+	"stepline/rules/syn009"
+	"stepline/rules/syn010"
 	"stepline/rules/syn011"
 	"stepline/rules/xfr001"
 )
@@ -18,7 +29,18 @@ var all = []*rules.Rule{
 	dat005.Rule,
 	xfr001.Rule,
 	syn001.Rule,
+	syn002.Rule,
+	syn003.Rule,
 	syn004.Rule,
+	syn005.Rule,
+	syn006.Rule,
+	syn007.Rule,
+	syn008.Rule,
+	syn009.Rule,
+	syn010.Rule,
 	syn011.Rule,
 	amp005.Rule,
+	opt001.Rule,
+	opt002.Rule,
+	iol003.Rule,
 }

@@ -1,0 +1,42 @@
+// Package syn008 holds the rule SYN008 logger-gets-gpu-tensor: a logger reads a GPU tensor in every training step.
+package syn008
+
+import (
+	_ "embed"
+	"fmt"
+
+	"stepline/rules"
+)
+
+//go:embed doc.md
+var page string
+
+// Rule is SYN008.
+var Rule = &rules.Rule{
+	ID:       "SYN008",
+	Name:     "logger-gets-gpu-tensor",
+	Summary:  "a logger reads a GPU tensor in every training step",
+	Severity: rules.Warning,
+	Fix:      rules.NoFix,
+	NeedsGPU: true,
+	Price:    rules.PriceSync,
+	Page:     page,
+	Check:    check,
+}
+
+func check(p *rules.Pass) {
+	for _, at := range p.Tree.Calls {
+		tensor, how := p.LoggedTensor(at)
+		if tensor == nil {
+			continue
+		}
+		hot := p.Hot(at)
+		if hot == nil || hot.Kind == rules.OptimizerStep {
+			continue
+		}
+		p.ReportHot(at, hot, rules.Finding{
+			Span:    tensor.Range(),
+			Message: fmt.Sprintf("`%s` is read for `%s` %s, and the host waits for the GPU: %s", p.Line(tensor), p.LogName(at), hot.When(), how),
+		}, rules.NotPeriodic, rules.QuieterInEval)
+	}
+}
