@@ -188,7 +188,11 @@ func checkSummary(found *Findings) string {
 		text += fmt.Sprintf(" %d can be mended with --fix.", safe)
 	}
 	if unsafe > 0 {
-		text += fmt.Sprintf(" %d more with --fix --unsafe-fixes, to be read before keeping.", unsafe)
+		more := "can be mended"
+		if safe > 0 {
+			more = "more"
+		}
+		text += fmt.Sprintf(" %d %s with --fix --unsafe-fixes, to be read before keeping.", unsafe, more)
 	}
 	return text
 }

@@ -22,6 +22,30 @@ local function codes_on(line)
   end, diagnostics_on(line))
 end
 
+--- Applies the first quick fix on a line whose title has the words, as a user's key would.
+local function apply_action(line, words)
+  local diagnostics = diagnostics_on(line)
+  assert(#diagnostics > 0, "no finding on line " .. line)
+  vim.api.nvim_win_set_cursor(0, { line, diagnostics[1].col })
+  local offered, chosen = {}, nil
+  vim.lsp.buf.code_action({
+    apply = true,
+    filter = function(action)
+      offered[#offered + 1] = action.title
+      if chosen or not action.title:find(words, 1, true) then
+        return false
+      end
+      chosen = action.title
+      return true
+    end,
+  })
+  h.eventually("an action about " .. words, function()
+    return chosen ~= nil
+  end, function()
+    return offered
+  end)
+end
+
 return {
   { "the server starts for a Python file", function()
     require("stepline").setup({ cmd = { vim.env.STEPLINE, "lsp" } })
@@ -98,40 +122,53 @@ return {
   end },
 
   { "a quick fix is applied and saved", function()
-    local line = line_of("print(step, loss.item(), norm)")
-    local before = vim.api.nvim_buf_get_lines(buf, 0, -1, false)
-    vim.api.nvim_win_set_cursor(0, { line, 25 })
-    local chosen
-    vim.lsp.buf.code_action({
-      apply = true,
-      context = { only = { "quickfix" }, diagnostics = vim.lsp.diagnostic and vim.tbl_map(function(d)
-        return d.user_data.lsp
-      end, diagnostics_on(line)) },
-      filter = function(action)
-        if chosen or not action.title:find("^Ignore") then
-          return false
-        end
-        chosen = action.title
-        return true
-      end,
-    })
-    h.eventually("the edit of the buffer", function()
-      return not vim.deep_equal(before, vim.api.nvim_buf_get_lines(buf, 0, -1, false))
+    local line = line_of("opt = torch.optim.AdamW(model.parameters(), lr=3e-4)")
+    h.eventually("the optimizer's finding", function()
+      return vim.tbl_contains(codes_on(line), "OPT002")
     end, function()
-      return chosen
+      return codes_on(line)
+    end)
+    apply_action(line, "fused=True")
+    h.eventually("the edit of the buffer", function()
+      return vim.api.nvim_buf_get_lines(buf, line - 1, line, false)[1] == "    opt = torch.optim.AdamW(model.parameters(), lr=3e-4, fused=True)"
+    end, function()
+      return vim.api.nvim_buf_get_lines(buf, line - 1, line, false)
     end)
     h.eventually("the finding to go", function()
+      return not vim.tbl_contains(codes_on(line), "OPT002")
+    end)
+    vim.cmd("silent write")
+    h.contains(table.concat(vim.fn.readfile("gpt.py"), "\n"), "lr=3e-4, fused=True)")
+  end },
+
+  { "a finding is ignored where it stands", function()
+    local line = line_of("print(step, loss.item(), norm)")
+    apply_action(line, "Ignore")
+    h.eventually("the comment", function()
+      return vim.api.nvim_buf_get_lines(buf, line - 1, line, false)[1]:find("# stepline: ignore[SYN", 1, true) ~= nil
+    end)
+    h.eventually("the line to be silent", function()
       return #diagnostics_on(line) == 0
     end, function()
       return diagnostics_on(line)
     end)
-    vim.cmd("silent write")
-    h.contains(table.concat(vim.fn.readfile("gpt.py"), "\n"), "stepline: ignore[")
+  end },
+
+  { "time stays on its line when lines are put above it", function()
+    vim.api.nvim_buf_set_lines(buf, 0, 0, false, { "# one", "# two" })
+    local line = line_of("return self.down(F.gelu(self.up(x)))")
+    local drawn
+    h.eventually("the hint on the moved line", function()
+      drawn = h.screen_line(line)
+      return drawn:find("3.58 ms", 1, true) ~= nil
+    end, function()
+      return drawn
+    end)
   end },
 
   { "leaving stops the server", function()
     local client = vim.lsp.get_clients({ name = "stepline" })[1]
-    vim.lsp.stop_client(client.id)
+    require("stepline.server").stop(client)
     h.eventually("the server to stop", function()
       return vim.lsp.get_client_by_id(client.id) == nil
     end)

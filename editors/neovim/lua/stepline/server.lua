@@ -34,8 +34,7 @@ local function refresh(client_id)
   if not client then
     return
   end
-  local buffers = vim.lsp.get_buffers_by_client_id and vim.lsp.get_buffers_by_client_id(client_id) or vim.tbl_keys(client.attached_buffers)
-  for _, bufnr in ipairs(buffers) do
+  for bufnr in pairs(client.attached_buffers) do
     require("stepline.heat").refresh(client, bufnr)
     if config.get().code_lens then
       M.refresh_lenses(bufnr)
@@ -67,11 +66,13 @@ local function on_attach(client, bufnr)
 end
 
 local function client_options(command)
+  -- An empty Lua table would go out as a JSON list.
+  local settings = next(config.get().settings) and config.get().settings or vim.empty_dict()
   return {
     name = NAME,
     cmd = command,
-    init_options = config.get().settings,
-    settings = { stepline = config.get().settings },
+    init_options = settings,
+    settings = { stepline = settings },
     handlers = {
       ["stepline/status"] = function(_, status, context)
         require("stepline.status").update(context.client_id, status)
@@ -91,14 +92,23 @@ local function client_options(command)
   }
 end
 
+--- Stops a client in the way of the running Neovim.
+function M.stop(client)
+  if vim.fn.has("nvim-0.11") == 1 then
+    client:stop()
+  else
+    client.stop()
+  end
+end
+
 local function start(bufnr, command)
   local root = config.root(bufnr)
   if not root or vim.bo[bufnr].buftype ~= "" then
     return
   end
-  local options = client_options(command)
-  options.root_dir = root
-  vim.lsp.start(options, { bufnr = bufnr })
+  local client_config = client_options(command)
+  client_config.root_dir = root
+  vim.lsp.start(client_config, { bufnr = bufnr })
 end
 
 --- Starts the server for Python buffers, those open now included.
@@ -110,16 +120,16 @@ function M.enable()
   end
   local options = config.get()
   if vim.lsp.config and vim.lsp.enable then
-    local settings = client_options(command)
-    settings.name = nil
-    settings.filetypes = options.filetypes
-    settings.root_dir = function(bufnr, on_dir)
+    local client_config = client_options(command)
+    client_config.name = nil
+    client_config.filetypes = options.filetypes
+    client_config.root_dir = function(bufnr, on_dir)
       local root = config.root(bufnr)
       if root and vim.bo[bufnr].buftype == "" then
         on_dir(root)
       end
     end
-    vim.lsp.config(NAME, settings)
+    vim.lsp.config(NAME, client_config)
     vim.lsp.enable(NAME)
     return
   end
