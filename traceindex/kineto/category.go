@@ -64,6 +64,14 @@ func refine(k kind, name []byte) kind {
 		case bytes.Equal(name, []byte("Marker")), bytes.HasPrefix(name, []byte("MarkerKernel")):
 			k.category = traceindex.CategoryOther
 		}
+	case 'd':
+		if bytes.Equal(name, []byte("dma_request")) { // MTIA
+			k.category = traceindex.CategoryMemcpy
+		}
+	case 'e':
+		if bytes.Equal(name, []byte("event_wait")) || bytes.Equal(name, []byte("event_record")) { // MTIA
+			k.category = traceindex.CategorySync
+		}
 	case 'F':
 		if bytes.HasPrefix(name, []byte("FillBuffer")) {
 			k.category = traceindex.CategoryMemset

@@ -75,7 +75,7 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 			case <-ctx.Done():
 				return
 			}
-			indexes[i], failures[i] = openFile(ctx, in, progress)
+			indexes[i], failures[i] = openFile(ctx, in, progress, opts.NoCache)
 		})
 	}
 	wait.Wait()
@@ -182,7 +182,7 @@ func walk(dir string, add func(string, int64, bool)) error {
 }
 
 // openFile reads one file into an Index.
-func openFile(ctx context.Context, in input, progress *progress) (*traceindex.Index, error) {
+func openFile(ctx context.Context, in input, progress *progress, noCache bool) (*traceindex.Index, error) {
 	defer progress.done(in.size)
 	f, err := os.Open(in.path)
 	if err != nil {
@@ -193,6 +193,15 @@ func openFile(ctx context.Context, in input, progress *progress) (*traceindex.In
 		return nil, err
 	}
 	defer f.Close()
+	key, cached := keyOf(in, f)
+	cached = cached && !noCache
+	if cached {
+		if ix := fromCache(ctx, key); ix != nil {
+			rename(ix, in.path)
+			progress.add(in.size)
+			return ix, nil
+		}
+	}
 	text, warnings, err := unpack(f, in, progress)
 	if err != nil {
 		return nil, err
@@ -216,5 +225,8 @@ func openFile(ctx context.Context, in input, progress *progress) (*traceindex.In
 			ix.Warnings = append(ix.Warnings, traceindex.Warning{Code: "call-lines", File: side, Message: fmt.Sprintf("the recorded call lines cannot be used: %v", err)})
 		}
 	}
-	return ix, nil
+	if cached {
+		toCache(ctx, key, ix)
+	}
+	return ix, ctx.Err()
 }
