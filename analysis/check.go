@@ -29,6 +29,12 @@ type Source struct{ Path, Text string }
 // The error names paths that do not exist; what does exist was checked.
 func (w *Workspace) Check(ctx context.Context, paths []string, costs rules.Costs) (*Checked, error) {
 	names, missing := w.PythonFiles(paths)
+	if len(paths) > 0 && w.root != "" {
+		// What the files are called from decides as much as what is in them.
+		if err := w.Index(ctx, true); err != nil && ctx.Err() != nil {
+			return nil, err
+		}
+	}
 	sources := make([]*Source, len(names))
 	warnings := make([]*traceindex.Warning, len(names))
 	group, groupCtx := errgroup.WithContext(ctx)
@@ -72,8 +78,9 @@ func (w *Workspace) CheckSources(ctx context.Context, sources []Source, costs ru
 		return nil, err
 	}
 	found := make([][]rules.Finding, len(sources))
+	project := w.projectOf(checked.Files)
 	if err := inParallel(ctx, len(sources), func(i int) {
-		found[i] = w.CheckFile(checked.Files[i], costs)
+		found[i] = w.checkIn(project, checked.Files[i], costs)
 	}); err != nil {
 		return nil, err
 	}

@@ -18,6 +18,7 @@ type Workspace struct {
 	settings Settings
 	list     []*rules.Rule
 	config   rules.Config
+	files    projectFiles
 }
 
 // Open makes a workspace of a folder. An empty root is a workspace of loose files. Settings that name no rule or are
@@ -53,9 +54,13 @@ func (w *Workspace) Settings() Settings { return w.settings }
 // Rules are the rules that are checked, by family and number.
 func (w *Workspace) Rules() []*rules.Rule { return w.list }
 
-// CheckFile lints one file of the workspace; costs is the loaded trace or nil.
+// CheckFile lints one file of the workspace among the files indexed so far; costs is the loaded trace or nil.
 func (w *Workspace) CheckFile(file *pyscan.File, costs rules.Costs) []rules.Finding {
-	return rules.Run(w.list, rules.Target{File: file, Costs: costs}, w.config).Findings
+	return w.checkIn(w.Project(), file, costs)
+}
+
+func (w *Workspace) checkIn(project *rules.Project, file *pyscan.File, costs rules.Costs) []rules.Finding {
+	return rules.Run(w.list, rules.Target{File: file, Project: project, Costs: costs}, w.config).Findings
 }
 
 // ruleConfig turns settings into what rules take. Without a set target-torch it is read from the folder's requirement files.

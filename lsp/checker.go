@@ -9,6 +9,7 @@ import (
 	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
 
+	"stepline/analysis"
 	"stepline/lsp/internal/text"
 	"stepline/lsp/internal/wire"
 	"stepline/pyscan"
@@ -31,9 +32,10 @@ type checker struct {
 }
 
 type parsedDocument struct {
-	text *text.Text
-	path string
-	file *pyscan.File
+	text      *text.Text
+	path      string
+	file      *pyscan.File
+	workspace *analysis.Workspace
 }
 
 func newChecker(s *server) *checker {
@@ -50,6 +52,21 @@ func (c *checker) poke(keys ...string) {
 			c.queue = slices.Delete(c.queue, i, i+1)
 		}
 		c.queue = append(c.queue, k)
+	}
+	c.mu.Unlock()
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// pokeLater has documents checked after what waits already.
+func (c *checker) pokeLater(keys ...string) {
+	c.mu.Lock()
+	for _, k := range keys {
+		if !slices.Contains(c.queue, k) {
+			c.queue = slices.Insert(c.queue, 0, k)
+		}
 	}
 	c.mu.Unlock()
 	select {
@@ -104,11 +121,15 @@ func (c *checker) check(key string) {
 	if c.s.current.Load().documents[key] == d {
 		c.s.published(d, result)
 	}
-	c.s.recheck(others)
+	c.s.recheckLater(others)
 }
 
 // forget drops what is kept of a closed document; its folder's other files see the file on disk again.
 func (c *checker) forget(key string) {
+	if p, there := c.parsed[key]; there && p.workspace != nil {
+		p.workspace.DropFile(p.path)
+		c.s.recheckLater(c.others(key, p.workspace))
+	}
 	delete(c.parsed, key)
 	delete(c.stale, key)
 }
@@ -125,15 +146,34 @@ func (c *checker) lint(d *document) (result *checked, others []string) {
 	if !d.python() {
 		return &checked{}, nil
 	}
+	w := d.folder.workspace
 	p := c.parsed[d.key]
-	if p.text != d.text || p.path != d.path {
-		p = parsedDocument{text: d.text, path: d.path, file: pyscan.Parse(d.path, d.text.String())}
-		c.parsed[d.key] = p
+	if p.workspace != nil && (p.workspace != w || p.path != d.path) {
+		p.workspace.DropFile(p.path)
+	}
+	changed := p.text != d.text || p.path != d.path
+	if changed {
+		p.file = pyscan.Parse(d.path, d.text.String())
+	}
+	c.parsed[d.key] = parsedDocument{text: d.text, path: d.path, file: p.file, workspace: w}
+	if w.SetFile(p.file) && changed {
+		others = c.others(d.key, w)
 	}
 	result = &checked{file: p.file}
-	result.findings = d.folder.workspace.CheckFile(p.file, d.folder.costs())
+	result.findings = w.CheckFile(p.file, d.folder.costs())
 	result.lines = d.folder.linesOf(d, p.file)
-	return result, nil
+	return result, others
+}
+
+// others are the open documents of a workspace but one: what is called from where may have changed for them.
+func (c *checker) others(key string, w *analysis.Workspace) []string {
+	var keys []string
+	for k, d := range c.s.current.Load().documents {
+		if k != key && d.folder.workspace == w {
+			keys = append(keys, k)
+		}
+	}
+	return keys
 }
 
 // checkedFor waits for the check of exactly the text a request was about; if the text has changed since, the answer would
@@ -171,19 +211,22 @@ func (s *server) checkedNow(ctx context.Context, key string) (*document, *checke
 	}
 }
 
-// recheck gives documents a new check on the session's goroutine.
-func (s *server) recheck(keys []string) {
-	if len(keys) == 0 {
-		return
+// recheckLater gives documents a new check once nothing more urgent waits. It may be called from any goroutine but the
+// session's.
+func (s *server) recheckLater(keys []string) {
+	if len(keys) > 0 {
+		s.conn.Post(func() { s.renew(keys) })
 	}
-	s.conn.Post(func() {
-		s.update(func(next *state) {
-			for _, k := range keys {
-				if d := next.documents[k]; d != nil {
-					next.documents[k] = d.renewed(d.folder)
-				}
+}
+
+// renew gives documents a new check. Session's goroutine only.
+func (s *server) renew(keys []string) {
+	s.update(func(next *state) {
+		for _, k := range keys {
+			if d := next.documents[k]; d != nil {
+				next.documents[k] = d.renewed(d.folder)
 			}
-		})
-		s.checker.poke(keys...)
+		}
 	})
+	s.checker.pokeLater(keys...)
 }

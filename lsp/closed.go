@@ -79,29 +79,26 @@ func (s *server) eachDocument(ctx context.Context, tell func(uri string, version
 }
 
 func (s *server) eachClosed(ctx context.Context, now *state, f *folder, tell func(uri string, version *int32, items []protocol.Diagnostic)) error {
-	names, err := f.workspace.PythonFiles(nil)
-	if err != nil {
+	if err := f.workspace.Index(ctx, true); err != nil {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		return failed("the folder cannot be read: %v", err)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool {
-		key := documentKey(pathURI(name))
-		// What is open was told already; what lies in a deeper folder is that folder's.
-		return now.documents[key] != nil || now.folderOf(key) != f
-	})
-	if len(names) == 0 {
+	project := f.workspace.Project()
+	if project == nil {
 		return nil
 	}
-	checked, err := f.workspace.Check(ctx, names, f.costs())
-	if err != nil && checked == nil {
-		return err
-	}
-	byFile := map[*pyscan.File][]rules.Finding{}
-	for _, finding := range checked.Findings {
-		byFile[finding.File] = append(byFile[finding.File], finding)
-	}
-	for _, file := range checked.Files {
+	for _, file := range project.Files() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		key := f.keyOf(file.Path)
+		if now.documents[key] != nil || now.folderOf(key) != f {
+			continue // what is open was told already; what lies in a deeper folder is that folder's
+		}
 		l := &locator{state: now, folder: f, enc: s.encoding}
-		tell(string(l.uri(file.Path)), nil, s.closedDiagnostics(f, file, byFile[file]))
+		tell(string(l.uri(file.Path)), nil, s.closedDiagnostics(f, file, f.workspace.CheckFile(file, f.costs())))
 	}
 	return nil
 }

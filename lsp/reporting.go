@@ -26,9 +26,3 @@ func (s *server) renderReport(_ context.Context, f *folder, format string) (stri
 func (s *server) commandCompare([]json.RawMessage, []byte) (wire.Reply, error) {
 	return wire.Reply{}, failed("comparison is not available")
 }
-
-// indexWorkspace reads a folder's files beside, so that findings see across files.
-func (s *server) indexWorkspace(string, any) {}
-
-// sourceChanged sees to a Python file that changed on disk and is not open.
-func (s *server) sourceChanged(*folder, string) {}

@@ -1,0 +1,217 @@
+package analysis
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"stepline/pyscan"
+	"stepline/rules"
+)
+
+// projectFiles are the workspace's files as the rules see across them: those on disk, and in their place those an editor
+// holds open.
+type projectFiles struct {
+	mu      sync.Mutex
+	project *rules.Project // nil until something was indexed or set
+	open    map[string]bool
+	disk    map[string]diskState
+}
+
+// diskState tells whether a file on disk has changed since it was read.
+type diskState struct {
+	modified time.Time
+	size     int64
+}
+
+// maxIndexed bounds the files read for a project: a mistaken root like / must not be read to its end.
+const maxIndexed = 10_000
+
+// Index reads the workspace's Python files, so that findings follow calls across them. Files that did not change since the
+// last Index are not read again; those set with SetFile stay as set. deep false looks at the root's own files only.
+func (w *Workspace) Index(ctx context.Context, deep bool) error {
+	names, err := w.indexNames(deep)
+	if err != nil {
+		return err
+	}
+	p := &w.files
+	p.mu.Lock()
+	old, states := p.project, maps.Clone(p.disk)
+	p.mu.Unlock()
+	known := map[string]*pyscan.File{}
+	if old != nil {
+		for _, f := range old.Files() {
+			known[f.Path] = f
+		}
+	}
+	files := make([]*pyscan.File, len(names))
+	seen := make([]diskState, len(names))
+	err = inParallel(ctx, len(names), func(i int) {
+		path := w.DisplayPath(names[i])
+		info, err := os.Stat(names[i])
+		if err != nil {
+			return
+		}
+		seen[i] = diskState{info.ModTime(), info.Size()}
+		if f := known[path]; f != nil && states[path] == seen[i] {
+			files[i] = f
+			return
+		}
+		if text, warning := readSource(names[i], path); warning == nil {
+			files[i] = pyscan.Parse(path, text)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.disk = map[string]diskState{}
+	var all []*pyscan.File
+	for i, f := range files {
+		if f != nil {
+			p.disk[f.Path] = seen[i]
+			if !p.open[f.Path] {
+				all = append(all, f)
+			}
+		}
+	}
+	if p.project != nil {
+		for _, f := range p.project.Files() {
+			if p.open[f.Path] {
+				all = append(all, f)
+			}
+		}
+		if slices.Equal(byPath(all), byPath(p.project.Files())) {
+			return nil // nothing changed: what the project has worked out is kept
+		}
+	}
+	p.project = rules.NewProject(all)
+	return nil
+}
+
+func byPath(files []*pyscan.File) []*pyscan.File {
+	return slices.SortedFunc(slices.Values(files), func(a, b *pyscan.File) int { return strings.Compare(a.Path, b.Path) })
+}
+
+// indexNames are the files to index: notebooks are no modules that others import.
+func (w *Workspace) indexNames(deep bool) ([]string, error) {
+	var names []string
+	if w.root == "" {
+		return nil, nil
+	}
+	if deep {
+		all, err := w.PythonFiles(nil)
+		if err != nil {
+			return nil, err
+		}
+		names = all
+	} else {
+		entries, err := os.ReadDir(w.root)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.Type()&fs.ModeType == 0 {
+				names = append(names, filepath.Join(w.root, e.Name()))
+			}
+		}
+	}
+	names = slices.DeleteFunc(names, func(n string) bool { return !strings.EqualFold(filepath.Ext(n), ".py") })
+	return names[:min(len(names), maxIndexed)], nil
+}
+
+// SetFile puts a file of an editor into the project, in place of the one on disk. It is told whether anything changed.
+func (w *Workspace) SetFile(file *pyscan.File) (changed bool) {
+	p := &w.files
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open == nil {
+		p.open = map[string]bool{}
+	}
+	p.open[file.Path] = true
+	before := p.project
+	if before == nil {
+		p.project = rules.NewProject([]*pyscan.File{file})
+		return true
+	}
+	p.project = before.With(file)
+	return p.project != before
+}
+
+// DropFile takes an editor's file out of the project; the one on disk, if there is one, takes its place again.
+func (w *Workspace) DropFile(path string) {
+	p := &w.files
+	p.mu.Lock()
+	open := p.open[path]
+	delete(p.open, path)
+	p.mu.Unlock()
+	if open {
+		w.RefreshFile(path)
+	}
+}
+
+// RefreshFile reads a file of the project again after it changed on disk; one that is open stays as the editor has it.
+func (w *Workspace) RefreshFile(path string) {
+	var file *pyscan.File
+	var seen diskState
+	name := filepath.Join(w.root, filepath.FromSlash(path))
+	if info, err := os.Stat(name); w.root != "" && err == nil && info.Mode().IsRegular() && !filepath.IsAbs(path) {
+		if text, warning := readSource(name, path); warning == nil {
+			file, seen = pyscan.Parse(path, text), diskState{info.ModTime(), info.Size()}
+		}
+	}
+	p := &w.files
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch {
+	case p.open[path] || p.project == nil:
+	case file == nil:
+		delete(p.disk, path)
+		p.project = p.project.Without(path)
+	default:
+		if p.disk == nil {
+			p.disk = map[string]diskState{}
+		}
+		p.disk[path] = seen
+		p.project = p.project.With(file)
+	}
+}
+
+// Project is the project as it is now, nil while nothing was read.
+func (w *Workspace) Project() *rules.Project {
+	w.files.mu.Lock()
+	defer w.files.mu.Unlock()
+	return w.files.project
+}
+
+// projectOf is the project for checking files: theirs, with what is known around them.
+func (w *Workspace) projectOf(files []*pyscan.File) *rules.Project {
+	base := w.Project()
+	if base == nil {
+		return rules.NewProject(files)
+	}
+	if len(files) <= 8 {
+		for _, f := range files {
+			base = base.With(f)
+		}
+		return base
+	}
+	taken := map[string]bool{}
+	for _, f := range files {
+		taken[f.Path] = true
+	}
+	all := slices.Clone(files)
+	for _, f := range base.Files() {
+		if !taken[f.Path] {
+			all = append(all, f)
+		}
+	}
+	return rules.NewProject(all)
+}
