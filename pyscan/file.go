@@ -20,8 +20,6 @@ type File struct {
 
 	lines     LineTable
 	enclosing []int32 // by Function.Index: the function whose source holds it
-	walruses  []walrus
-	names     *moduleNames // import aliases, module-level definitions, self attributes; see names.go
 }
 
 // SyntaxError is a place that does not parse.
@@ -34,10 +32,4 @@ type SyntaxError struct {
 type LineTable struct {
 	starts []int
 	size   int
-}
-
-// walrus is a NamedExpr and the function, comprehension or module whose source holds it.
-type walrus struct {
-	expr     *NamedExpr
-	function *Function
 }

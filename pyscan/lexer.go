@@ -1,6 +1,9 @@
 package pyscan
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // lexer cuts source into tokens as CPython's tokenizer does, with INDENT, DEDENT and NEWLINE tokens.
 // Where CPython would give up it reports the place and goes on with the likeliest reading.
@@ -47,7 +50,7 @@ const byteOrderMark = "\ufeff"
 // file cuts the whole text.
 func (l *lexer) file() {
 	l.end = len(l.text)
-	l.tokens = make([]token, 0, len(l.text)/4+16)
+	l.tokens = slices.Grow(l.tokens, len(l.text)/4+16)
 	l.indents = append(l.indents[:0], 0)
 	if strings.HasPrefix(l.text, byteOrderMark) {
 		l.at = len(byteOrderMark)

@@ -3,6 +3,7 @@ package pyscan
 import (
 	"fmt"
 	"sort"
+	"sync"
 )
 
 const (
@@ -27,16 +28,21 @@ func Parse(path, text string) *File {
 	if len(text) > MaxFileSize {
 		p.note(Span{0, 0}, fmt.Sprintf("the file has %d bytes; stepline reads Python files of up to %d bytes", len(text), MaxFileSize))
 	} else {
-		lexer := lexer{text: text, report: p.note}
+		buffer := tokenBuffers.Get().(*[]token)
+		lexer := lexer{text: text, report: p.note, tokens: (*buffer)[:0]}
 		lexer.file()
 		p.tokens, file.Comments = lexer.tokens, lexer.comments
 		p.module()
+		*buffer = p.tokens[:0]
+		tokenBuffers.Put(buffer)
 	}
 	sort.SliceStable(file.SyntaxErrors, func(i, j int) bool { return file.SyntaxErrors[i].Start < file.SyntaxErrors[j].Start })
 	file.enclosing = enclosingFunctions(file.Functions)
-	file.names = resolveNames(file)
 	return file
 }
+
+// tokenBuffers keeps the tokens' memory from one file to the next.
+var tokenBuffers = sync.Pool{New: func() any { return new([]token) }}
 
 // parser is a recursive-descent parser over the file's tokens that builds the model as it goes.
 // Every method that reads an expression returns one, never nil, and leaves its height in h.
@@ -68,6 +74,8 @@ type slabs struct {
 	attributes []Attribute
 	calls      []Call
 	constants  []Constant
+	subscripts []Subscript
+	operations []BinOp
 	keywords   []Keyword
 	exprStmts  []ExprStmt
 	assigns    []Assign

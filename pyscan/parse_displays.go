@@ -1,8 +1,16 @@
 package pyscan
 
 // closes reads what should be the closing bracket. A wrong one is left to the bracket it closes.
-func (p *parser) closes(kind tokenKind, text string) {
-	p.expect(kind, "a '"+text+"' is missing here")
+func (p *parser) closes(kind tokenKind) {
+	switch {
+	case p.accept(kind):
+	case kind == opRightParen:
+		p.fail("a ')' is missing here")
+	case kind == opRightBracket:
+		p.fail("a ']' is missing here")
+	default:
+		p.fail("a '}' is missing here")
+	}
 }
 
 // listItem reports whether a bracketed list goes on after an item that started at token before:
@@ -67,7 +75,7 @@ func (p *parser) arguments() (args []Expr, keywords []*Keyword) {
 		more = p.listItem(before, opRightParen)
 	}
 	args = p.exprsFrom(base)
-	p.closes(opRightParen, ")")
+	p.closes(opRightParen)
 	p.h = tallest
 	return args, keywords
 }
@@ -135,7 +143,7 @@ func (p *parser) index() Expr {
 		tallest++
 		index = &Tuple{span, items}
 	}
-	p.closes(opRightBracket, "]")
+	p.closes(opRightBracket)
 	p.h = tallest
 	return index
 }
@@ -201,7 +209,7 @@ func (p *parser) parenthesized() Expr {
 		more = p.listItem(before, opRightParen)
 	}
 	elems := p.exprsFrom(base)
-	p.closes(opRightParen, ")")
+	p.closes(opRightParen)
 	p.h = tallest
 	if len(elems) == 1 && !comma {
 		return elems[0]
@@ -219,7 +227,7 @@ func (p *parser) list() Expr {
 	}
 	elems := p.elements(opRightBracket)
 	tallest := p.h
-	p.closes(opRightBracket, "]")
+	p.closes(opRightBracket)
 	p.raise(tallest)
 	return &List{p.since(start), elems}
 }
@@ -272,7 +280,7 @@ func (p *parser) set(start, before int, first Expr) Expr {
 		tallest = max(tallest, p.h)
 	}
 	elems := p.exprsFrom(base)
-	p.closes(opRightBrace, "}")
+	p.closes(opRightBrace)
 	p.raise(tallest)
 	return &Set{p.since(start), elems}
 }
@@ -303,7 +311,7 @@ func (p *parser) dict(start, before int, key Expr) Expr {
 		}
 		key, before = nil, p.at
 	}
-	p.closes(opRightBrace, "}")
+	p.closes(opRightBrace)
 	p.raise(tallest)
 	dict.Span = p.since(start)
 	return dict
@@ -346,21 +354,11 @@ func (p *parser) comprehension(start int, kind ComprehensionKind, closing tokenK
 		p.fail("this does not parse as Python")
 		p.at++
 	}
-	p.closes(closing, closingText(closing))
+	p.closes(closing)
 	p.raise(tallest + 1) // the clauses are nodes too
 	c.Span = p.since(start)
 	p.closeFunction(fn, c.End)
 	return c
-}
-
-func closingText(closing tokenKind) string {
-	switch closing {
-	case opRightParen:
-		return ")"
-	case opRightBracket:
-		return "]"
-	}
-	return "}"
 }
 
 // forClause reads `for target in iter if condition…` and returns its height.

@@ -107,9 +107,7 @@ func (p *parser) namedExpression() Expr {
 		p.at++
 		value := p.expression()
 		p.raise(p.h)
-		named := &NamedExpr{p.since(start), target, value}
-		p.file.walruses = append(p.file.walruses, walrus{named, p.function})
-		return named
+		return &NamedExpr{p.since(start), target, value}
 	}
 	if p.kind() == keywordYield {
 		return p.yieldExpression()
@@ -264,7 +262,9 @@ func (p *parser) binary(least uint8) Expr {
 		if !p.raise(max(tallest, p.h)) {
 			return &BadExpr{Span: p.since(start)}
 		}
-		left = &BinOp{p.since(start), left, right, op}
+		operation := take(&p.operations)
+		operation.Span, operation.Left, operation.Right, operation.Op = p.since(start), left, right, op
+		left = operation
 	}
 }
 
@@ -334,7 +334,9 @@ func (p *parser) primary() Expr {
 		case opLeftBracket:
 			index := p.index()
 			tallest = max(tallest, p.h)
-			value = &Subscript{p.since(start), value, index}
+			subscript := take(&p.subscripts)
+			subscript.Span, subscript.Value, subscript.Index = p.since(start), value, index
+			value = subscript
 		default:
 			p.depth--
 			return value
