@@ -105,6 +105,9 @@ func runCheck(cmd *cobra.Command, io streams, flags *checkFlags, paths []string)
 	if err != nil {
 		return err
 	}
+	if err := indexWorkspace(cmd.Context(), workspace); err != nil {
+		return err
+	}
 	costs, traceWarnings, traceErr := loadCosts(cmd.Context(), io, workspace, flags.traces)
 	if errors.Is(traceErr, context.Canceled) {
 		return traceErr

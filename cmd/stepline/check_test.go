@@ -158,7 +158,7 @@ func TestCheckFix(t *testing.T) {
 		t.Fatal("--diff wrote a file")
 	}
 	got := stepline(t, folder, "", nil, "check", "--fix", "--select", "XFR001")
-	if got.code != exitFine || !strings.Contains(got.out, "No findings") || !strings.Contains(got.errout, "mended 1 finding") {
+	if got.code != exitFine || !strings.Contains(got.out, "No findings") || !strings.Contains(got.errout, "mended 2 findings in 1 file") {
 		t.Errorf("exit %d: %s%s", got.code, got.out, got.errout)
 	}
 	mended := read(t, folder, "src/train.py")
