@@ -108,7 +108,7 @@ func calibrate(t *testing.T, folder string) *tally {
 }
 
 func calibrateWorkload(t *testing.T, r *recording, sources map[string]*moduleFacts) *tally {
-	options := pyscan.FlowOptions{ComprehensionScopes: r.Python < "3.12" && len(r.Python) == 4 || r.Python == "3.9"}
+	options := pyscan.FlowOptions{ComprehensionScopes: r.Python == "3.9" || r.Python < "3.12"}
 	sum := &tally{}
 	aligners := map[*pyscan.Function]*aligner{}
 	for _, frame := range r.Frames {
@@ -128,6 +128,9 @@ func calibrateWorkload(t *testing.T, r *recording, sources map[string]*moduleFac
 		var keys []string
 		for _, raw := range frame.Tokens {
 			tok := parseName(raw[0].(string))
+			if name := raw[0].(string); strings.HasPrefix(name, "aten::") {
+				tok = opToken(name)
+			}
 			if len(raw) > 2 && !a.g.names[tok.name] {
 				for _, inner := range raw[2].([]any) {
 					tok.inside = append(tok.inside, inner.(string))
