@@ -14,7 +14,7 @@ func (s *server) didOpen(params []byte) error {
 		TextDocument *struct {
 			URI        *string `json:"uri"`
 			LanguageID string  `json:"languageId"`
-			Version    int64   `json:"version"`
+			Version    integer `json:"version"`
 			Text       *string `json:"text"`
 		} `json:"textDocument"`
 	}
@@ -31,7 +31,7 @@ func (s *server) didOpen(params []byte) error {
 		// A second open (some clients do, after a reload) replaces the text: the client's word is the last.
 		s.log.Info("a document was opened twice", zap.String("uri", *d.URI))
 	}
-	s.openDocument(&document{key: key, uri: *d.URI, language: d.LanguageID, version: d.Version, text: text.New(*d.Text)})
+	s.openDocument(&document{key: key, uri: *d.URI, language: d.LanguageID, version: int64(d.Version), text: text.New(*d.Text)})
 	return nil
 }
 
@@ -76,8 +76,8 @@ type contentChange struct {
 func (s *server) didChange(params []byte) error {
 	var p struct {
 		TextDocument *struct {
-			URI     *string `json:"uri"`
-			Version *int64  `json:"version"`
+			URI     *string  `json:"uri"`
+			Version *integer `json:"version"`
 		} `json:"textDocument"`
 		Changes []contentChange `json:"contentChanges"`
 	}
@@ -94,7 +94,7 @@ func (s *server) didChange(params []byte) error {
 	}
 	version := old.version + 1
 	if v := p.TextDocument.Version; v != nil {
-		version = *v
+		version = int64(*v)
 	}
 	if version <= old.version && old.version != 0 {
 		// Versions only grow. A repeated or older one is a change that was applied already or is out of order: applying it

@@ -117,10 +117,10 @@ type (
 		Document string `json:"document"`
 	}
 	cellTextParam struct {
-		URI        string `json:"uri"`
-		LanguageID string `json:"languageId"`
-		Version    int64  `json:"version"`
-		Text       string `json:"text"`
+		URI        string  `json:"uri"`
+		LanguageID string  `json:"languageId"`
+		Version    integer `json:"version"`
+		Text       string  `json:"text"`
 	}
 )
 
@@ -133,7 +133,7 @@ func newCells(params []cellParam, texts []cellTextParam, known func(key string) 
 		}
 		for _, t := range texts {
 			if documentKey(t.URI) == c.key {
-				c.language, c.version, c.text = t.LanguageID, t.Version, text.New(t.Text)
+				c.language, c.version, c.text = t.LanguageID, int64(t.Version), text.New(t.Text)
 			}
 		}
 		cells = append(cells, c)
@@ -145,7 +145,7 @@ func (s *server) didOpenNotebook(params []byte) error {
 	var p struct {
 		Notebook struct {
 			URI     string      `json:"uri"`
-			Version int64       `json:"version"`
+			Version integer     `json:"version"`
 			Cells   []cellParam `json:"cells"`
 		} `json:"notebookDocument"`
 		Texts []cellTextParam `json:"cellTextDocuments"`
@@ -157,7 +157,7 @@ func (s *server) didOpenNotebook(params []byte) error {
 		return invalid("notebookDocument/didOpen needs a uri")
 	}
 	s.start()
-	n := &notebook{key: documentKey(p.Notebook.URI), uri: p.Notebook.URI, version: p.Notebook.Version}
+	n := &notebook{key: documentKey(p.Notebook.URI), uri: p.Notebook.URI, version: int64(p.Notebook.Version)}
 	n.cells = newCells(p.Notebook.Cells, p.Texts, func(string) *notebookCell { return nil })
 	s.setNotebook(n)
 	return nil
@@ -173,8 +173,8 @@ func (s *server) setNotebook(n *notebook) {
 func (s *server) didChangeNotebook(params []byte) error {
 	var p struct {
 		Notebook struct {
-			URI     string `json:"uri"`
-			Version int64  `json:"version"`
+			URI     string  `json:"uri"`
+			Version integer `json:"version"`
 		} `json:"notebookDocument"`
 		Change struct {
 			Cells *struct {
@@ -190,8 +190,8 @@ func (s *server) didChangeNotebook(params []byte) error {
 				Data        []cellParam `json:"data"`
 				TextContent []struct {
 					Document struct {
-						URI     string `json:"uri"`
-						Version int64  `json:"version"`
+						URI     string  `json:"uri"`
+						Version integer `json:"version"`
 					} `json:"document"`
 					Changes []contentChange `json:"changes"`
 				} `json:"textContent"`
@@ -205,7 +205,7 @@ func (s *server) didChangeNotebook(params []byte) error {
 	if old == nil {
 		return fmt.Errorf("a change of the notebook %s, which is not open, was ignored", p.Notebook.URI)
 	}
-	n := &notebook{key: old.key, uri: old.uri, version: p.Notebook.Version, cells: slices.Clone(old.cells)}
+	n := &notebook{key: old.key, uri: old.uri, version: int64(p.Notebook.Version), cells: slices.Clone(old.cells)}
 	if change := p.Change.Cells; change != nil {
 		if st := change.Structure; st != nil {
 			from := min(max(st.Array.Start, 0), len(n.cells))
@@ -227,7 +227,7 @@ func (s *server) didChangeNotebook(params []byte) error {
 			if err != nil {
 				return fmt.Errorf("a change of the cell %s was ignored: %w", edit.Document.URI, err)
 			}
-			n.changeCell(key, func(c *notebookCell) { c.text, c.version = changed, edit.Document.Version })
+			n.changeCell(key, func(c *notebookCell) { c.text, c.version = changed, int64(edit.Document.Version) })
 		}
 	}
 	s.clearGoneCells(old, n)

@@ -29,6 +29,21 @@ func (u *uinteger) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// integer is LSP's integer, taken as leniently.
+type integer int64
+
+func (n *integer) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		return nil
+	}
+	var f float64
+	if err := json.Unmarshal(b, &f); err != nil || f != math.Trunc(f) || math.Abs(f) > 1<<53 {
+		return fmt.Errorf("wanted a whole number, not %.20s", b)
+	}
+	*n = integer(f)
+	return nil
+}
+
 type (
 	position struct {
 		Line      *uinteger `json:"line"`
