@@ -24,6 +24,7 @@ const (
 	SiteCompare                      // operator Name (`<`, `in`); Node is the *Compare, Operands its two sides
 	SiteIndex                        // one element of a subscript's index; Node is the element's expression
 	SiteSubscript                    // loading Value[Index]; Node is the *Subscript
+	SiteStorePart                    // finding the part of Value that a store to Value[Index] writes; Node is the *Subscript
 	SiteSetSubscript                 // storing or deleting Value[Index]; Node is the *Subscript
 	SiteTruth                        // asking a value for its truth; Node is the tested expression
 	SiteIterate                      // iter(); Node is the iterated expression, Name its last identifier

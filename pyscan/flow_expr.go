@@ -303,7 +303,7 @@ func (b *flowBuilder) store(target Expr, cur Point) Point {
 	case *Attribute:
 		return b.site(b.expr(t.Value, cur), Site{Kind: SiteSetAttribute, Name: t.Attr, Node: t})
 	case *Subscript:
-		return b.site(b.expr(t.Index, b.expr(t.Value, cur)), Site{Kind: SiteSetSubscript, Node: t})
+		return b.setSubscript(t, b.expr(t.Index, b.expr(t.Value, cur)))
 	case *Tuple:
 		return b.unpack(t, t.Elems, cur)
 	case *List:
@@ -312,6 +312,11 @@ func (b *flowBuilder) store(target Expr, cur Point) Point {
 		return b.store(t.Value, cur)
 	}
 	return cur
+}
+
+func (b *flowBuilder) setSubscript(t *Subscript, cur Point) Point {
+	cur = b.site(cur, Site{Kind: SiteStorePart, Node: t})
+	return b.site(cur, Site{Kind: SiteSetSubscript, Node: t})
 }
 
 func (b *flowBuilder) unpack(node Node, elems []Expr, cur Point) Point {

@@ -115,7 +115,7 @@ func (b *flowBuilder) augAssign(s *AugAssign, cur Point) Point {
 	case *Attribute:
 		cur = b.site(cur, Site{Kind: SiteSetAttribute, Name: t.Attr, Node: t})
 	case *Subscript:
-		cur = b.site(cur, Site{Kind: SiteSetSubscript, Node: t})
+		cur = b.setSubscript(t, cur)
 	}
 	return cur
 }

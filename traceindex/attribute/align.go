@@ -127,7 +127,7 @@ func (a *aligner) sweepBackward(tokens []token, matches [][]match, atEnd bool) {
 			x := &a.g.gates[m.gate]
 			now[x.from] = min(now[x.from], m.cost+after[x.to])
 			if x.repeats {
-				now[x.to] = min(now[x.to], m.cost+after[x.to])
+				now[x.to] = min(now[x.to], m.cost+x.again+after[x.to])
 			}
 		}
 		a.closeBackward(now)
@@ -199,7 +199,7 @@ func (a *aligner) margins(tokens []token, matches [][]match, starts []start, out
 			x := &a.g.gates[m.gate]
 			a.through(x, x.from, m.cost, after, lower)
 			if x.repeats {
-				a.through(x, x.to, m.cost, after, lower)
+				a.through(x, x.to, m.cost+x.again, after, lower)
 			}
 		}
 		a.settle(&out.tokens[i], best, out.total)
@@ -272,7 +272,7 @@ func (d *decoder) consume(i int, at int32) int32 {
 		d.seen[at] = int32(i) + 1
 		for _, m := range d.matches[i] {
 			x := &d.g.gates[m.gate]
-			if (x.from == at || x.repeats && x.to == at) && m.cost+after[x.to] == now[at] {
+			if x.from == at && m.cost+after[x.to] == now[at] || x.repeats && x.to == at && m.cost+x.again+after[x.to] == now[at] {
 				d.out.tokens[i] = placed{line: x.line, gate: m.gate, own: m.cost}
 				if x.from == at {
 					d.enterLine(x.to)

@@ -151,12 +151,12 @@ func calibrateWorkload(t *testing.T, r *recording, sources map[string]*moduleFac
 			}
 			right := int(p.line) == truth[i]
 			sum.add(p.confidence(), right, 1)
-			if !right && os.Getenv("STEPLINE_SHOW") != "" {
+			if (!right || p.confidence() == traceindex.ConfidenceAmbiguous) && os.Getenv("STEPLINE_SHOW") != "" {
 				site := ""
 				if p.gate >= 0 {
 					site = fmt.Sprint(a.g.gates[p.gate].kind, a.g.gates[p.gate].name)
 				}
-				t.Logf("%s:%d %s token %d/%d %q told %d truth %d margin %d %v site %s total %d", frame.File, frame.Line, frame.Name, i, len(tokens), frame.Tokens[i][0], p.line, truth[i], p.margin, p.confidence(), site, result.total)
+				t.Logf("%s:%d %s token %d/%d %q told %d truth %d margin %d %v site %s others %v total %d", frame.File, frame.Line, frame.Name, i, len(tokens), frame.Tokens[i][0], p.line, truth[i], p.margin, p.confidence(), site, p.others, result.total)
 			}
 		}
 	}

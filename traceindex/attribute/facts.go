@@ -29,6 +29,8 @@ type classFacts struct {
 	methods, properties map[string]*pyscan.Function
 	// attributes are the classes assigned to `self.NAME`; unknownClass stands for a value that cannot be told.
 	attributes map[string]classSet
+	// registered are the buffers, parameters and modules registered by name.
+	registered map[string]bool
 	// contents are the classes named inside a container's construction (`nn.ModuleList(Layer(d) for …)`).
 	contents map[string]classSet
 }
@@ -139,6 +141,9 @@ func (m *moduleFacts) inherit(c *classFacts, class *pyscan.Class) {
 				c.attributes[name] = set
 			}
 		}
+		for name := range b.registered {
+			c.registered[name] = true
+		}
 		for name, set := range b.contents {
 			if c.contents[name] == nil {
 				c.contents[name] = set
@@ -148,7 +153,7 @@ func (m *moduleFacts) inherit(c *classFacts, class *pyscan.Class) {
 }
 
 func newClassFacts(class *pyscan.Class) *classFacts {
-	c := &classFacts{class: class, methods: map[string]*pyscan.Function{}, properties: map[string]*pyscan.Function{}, attributes: map[string]classSet{}, contents: map[string]classSet{}}
+	c := &classFacts{class: class, methods: map[string]*pyscan.Function{}, properties: map[string]*pyscan.Function{}, attributes: map[string]classSet{}, contents: map[string]classSet{}, registered: map[string]bool{}}
 	for _, method := range class.Methods {
 		if isProperty(method) {
 			c.properties[method.Name] = method
@@ -156,7 +161,10 @@ func newClassFacts(class *pyscan.Class) *classFacts {
 			c.methods[method.Name] = method
 		}
 		self := firstParameter(method)
-		ownStatements(method.Body, func(s pyscan.Stmt) { c.assigned(s, self) })
+		ownStatements(method.Body, func(s pyscan.Stmt) {
+			c.assigned(s, self)
+			c.register(s, self)
+		})
 	}
 	return c
 }
@@ -184,6 +192,28 @@ func (c *classFacts) assigned(s pyscan.Stmt, self string) {
 			c.contents[a.Attr] = inner
 		}
 		addContents(inner, assign.Value)
+	}
+}
+
+// register notes `self.register_buffer("name", …)` and its like.
+func (c *classFacts) register(s pyscan.Stmt, self string) {
+	e, ok := s.(*pyscan.ExprStmt)
+	if !ok {
+		return
+	}
+	call, ok := e.Value.(*pyscan.Call)
+	if !ok || len(call.Args) == 0 {
+		return
+	}
+	f, ok := call.Func.(*pyscan.Attribute)
+	if !ok || !isName(f.Value, self) {
+		return
+	}
+	switch f.Attr {
+	case "register_buffer", "register_parameter", "register_module", "add_module":
+		if name, ok := call.Args[0].(*pyscan.Constant); ok && name.Kind == pyscan.ConstString {
+			c.registered[strings.Trim(name.Text, "\"'")] = true
+		}
 	}
 }
 

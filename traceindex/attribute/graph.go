@@ -19,6 +19,8 @@ const (
 	skipOptional  cost = 2
 	skipModule    cost = 300 // reading self.linear runs nn.Module.__getattr__
 	skipScope     cost = 2000
+	skipElement   cost = 300 // `x[a:b]` of a tensor leaves a slice, unless it is the whole of it
+	skipOperator  cost = 800 // an operator on the result of a module leaves an event
 
 	skipToken cost = 3000 // an event that nothing in the source explains
 	skipOp    cost = 2000
@@ -41,6 +43,10 @@ type gate struct {
 	skip     cost
 	repeats  bool
 	callee   callee
+	// own is what taking an index element or an attribute costs by itself.
+	own cost
+	// again is what each further token at a repeating gate costs more than the first.
+	again cost
 	// accepts are the operators that an index element can emit.
 	accepts map[string]bool
 	// firstLine and lastLine bound the anonymous function whose frames run here.
@@ -56,11 +62,13 @@ type callee struct {
 	imported bool // an imported or module-level name, or an attribute of one
 	variable bool // could be anything: a local, an attribute of a value
 	plain    bool // a local name
-	held     bool // an attribute of self that is no method, or the result of a call or subscript
-	known    bool // a method of the own class or a function of this module: only its name, or a wrapper, can appear
-	classes  classSet
-	aliases  []string
-	super    bool
+	// unassigned tells that the class never assigns the attribute of self that is called.
+	unassigned bool
+	held       bool // an attribute of self that is no method, or the result of a call or subscript
+	known      bool // a method of the own class or a function of this module: only its name, or a wrapper, can appear
+	classes    classSet
+	aliases    []string
+	super      bool
 }
 
 // graph is a function's flow with costs, ready for the alignment. It is immutable and shared by all frames of the function.
@@ -107,6 +115,7 @@ func newGraph(module *moduleFacts, fn *pyscan.Function, options pyscan.FlowOptio
 		g.connect(g.gates[i].from, g.gates[i].to, g.gates[i].skip)
 		g.addNames(&g.gates[i])
 	}
+	g.tieSubscripts()
 	for _, e := range flow.Edges {
 		g.connect(int32(e.From), int32(e.To), edgeCost(e.Kind))
 	}
@@ -115,6 +124,27 @@ func newGraph(module *moduleFacts, fn *pyscan.Function, options pyscan.FlowOptio
 		g.starts[s.Point] = int32(s.Line)
 	}
 	return g
+}
+
+// tieSubscripts lets each subscript be passed silently as a whole, at little cost: on a list it leaves nothing. On a tensor, every
+// slice, integer and None of its index leaves an operator; skipping one alone is costly (newGraph has set skipElement).
+func (g *graph) tieSubscripts() {
+	first := -1
+	for i := range g.gates {
+		switch x := &g.gates[i]; x.kind {
+		case pyscan.SiteIndex:
+			if first < 0 {
+				first = i
+			}
+		case pyscan.SiteSubscript:
+			if first >= 0 {
+				g.connect(g.gates[first].from, x.to, skipOptional)
+			}
+			first = -1
+		default:
+			first = -1
+		}
+	}
 }
 
 func (g *graph) connect(from, to int32, c cost) {
@@ -186,6 +216,9 @@ func (c *compiler) compile(s *pyscan.Site) {
 		x.repeats = true
 		c.next(s)
 	case pyscan.SiteBinary, pyscan.SiteUnary:
+		if slices.ContainsFunc(s.Operands, c.isModuleResult) {
+			x.skip = skipOperator
+		}
 	case pyscan.SiteCompare:
 		x.repeats = s.Name == "in" || s.Name == "not in"
 	default:
@@ -194,6 +227,16 @@ func (c *compiler) compile(s *pyscan.Site) {
 	if c.silent(s) {
 		x.kind = siteSilent
 	}
+}
+
+// isModuleResult reports whether an expression is the result of calling a submodule of the own class.
+func (c *compiler) isModuleResult(e pyscan.Expr) bool {
+	call, ok := e.(*pyscan.Call)
+	if !ok {
+		return false
+	}
+	f, ok := call.Func.(*pyscan.Attribute)
+	return ok && c.locals.own != nil && c.locals.self != "" && isName(f.Value, c.locals.self) && c.locals.own.attributes[f.Attr].known()
 }
 
 // siteSilent marks a site that cannot leave an event: an operator on Python numbers, `is`.
@@ -278,6 +321,7 @@ func (c *compiler) method(f *pyscan.Attribute, k *callee) {
 		return
 	}
 	k.classes, k.held = own.attributes[f.Attr], true
+	k.unassigned = k.classes == nil
 	if fn := own.methods[f.Attr]; fn != nil {
 		k.known, k.variable = len(k.classes) == 0, false
 	}
@@ -322,7 +366,7 @@ func allSilent(names []string) bool {
 func (c *compiler) attribute(s *pyscan.Site) {
 	x := c.gate
 	a := s.Node.(*pyscan.Attribute)
-	x.repeats = true
+	x.repeats, x.again = true, 100
 	own := c.locals.own
 	if own == nil || !isName(a.Value, c.locals.self) {
 		return
@@ -331,8 +375,19 @@ func (c *compiler) attribute(s *pyscan.Site) {
 		x.skip = skipClass
 		return
 	}
-	if set := own.attributes[a.Attr]; set.known() {
+	// nn.Module.__getattr__ runs for submodules, parameters and buffers only.
+	set := own.attributes[a.Attr]
+	switch {
+	case set.known() || own.registered[a.Attr]:
 		x.skip = skipModule
+	case set[unknownClass]:
+		x.own = 60 // it may be a module that was handed in
+	case set != nil:
+		x.own = 1000 // it is only ever given constants
+	case a.Attr == "training":
+		x.own = 1000
+	default:
+		x.own = 120
 	}
 }
 
@@ -362,21 +417,24 @@ func (c *compiler) index(e pyscan.Expr) {
 	x := c.gate
 	switch e := e.(type) {
 	case *pyscan.Slice:
+		x.accepts = sliceIndex
 		if e.Lower != nil || e.Upper != nil || e.Step != nil {
-			x.accepts = sliceIndex
+			x.skip = skipElement
+		} else {
+			x.own = 60 // `:` mostly leaves nothing
 		}
 	case *pyscan.Constant:
 		switch e.Kind {
 		case pyscan.ConstNone:
-			x.accepts = noneIndex
+			x.accepts, x.skip = noneIndex, skipElement
 		case pyscan.ConstInt:
-			x.accepts = integerIndex
+			x.accepts, x.skip = integerIndex, skipElement
 		case pyscan.ConstTrue, pyscan.ConstFalse:
 			x.accepts = dynamicIndex
 		}
 	case *pyscan.UnaryOp:
 		if e.Op == "-" {
-			x.accepts = integerIndex
+			x.accepts, x.skip = integerIndex, skipElement
 		} else {
 			x.accepts = dynamicIndex
 		}
@@ -385,7 +443,7 @@ func (c *compiler) index(e pyscan.Expr) {
 	default:
 		x.accepts = dynamicIndex
 		if c.locals.isInteger(e) {
-			x.accepts = integerIndex
+			x.accepts, x.skip = integerIndex, skipElement
 		}
 	}
 }

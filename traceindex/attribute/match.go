@@ -39,10 +39,14 @@ func kindCost(t *token, x *gate) cost {
 		return compareCost(t, x)
 	case pyscan.SiteIndex:
 		if t.kind == tokenOp && x.accepts[t.name] {
-			return 0
+			return x.own
 		}
 	case pyscan.SiteSubscript:
 		return subscriptCost(t)
+	case pyscan.SiteStorePart:
+		if t.kind == tokenOp && storePartOps[t.name] {
+			return 0
+		}
 	case pyscan.SiteSetSubscript:
 		return storeCost(t)
 	case pyscan.SiteTruth:
@@ -193,6 +197,8 @@ func moduleCallCost(t *token, x *gate) cost {
 			return 1000
 		}
 		return 150
+	case k.held && k.unassigned:
+		return 500
 	case k.variable:
 		return 150
 	case k.class:
@@ -207,7 +213,9 @@ func attributeCost(t *token, x *gate) cost {
 		switch t.name {
 		case x.name, "__get__":
 			return 50
-		case "__getattr__", "__getattribute__":
+		case "__getattr__":
+			return x.own
+		case "__getattribute__":
 			return 0
 		}
 	case tokenOp:
@@ -305,7 +313,7 @@ func subscriptCost(t *token) cost {
 			return impossible
 		}
 		if firstIndexOps[t.name] {
-			return 100
+			return 150
 		}
 		return 0
 	case tokenPython:

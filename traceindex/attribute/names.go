@@ -44,11 +44,13 @@ var conversionOps = map[string]map[string]bool{
 	"Tensor": nameSet("empty", "to", "lift_fresh", "detach_", "detach"), "str": nameSet("item"),
 }
 
-// indexOps are what reading a subscript of a tensor can dispatch to, storeOps what writing one can. Stores never emit `index`.
+// indexOps are what reading a subscript of a tensor can dispatch to. Writing one takes a part (storePartOps), then ends with one of
+// storeOps; it never emits `index`.
 var indexOps = nameSet("slice", "select", "index", "unsqueeze", "alias", "item", "_local_scalar_dense", "is_nonzero", "to", "expand", "view", "nonzero",
 	"index_select", "masked_select", "take", "squeeze", "lift_fresh", "_to_copy", "tensor_split", "narrow", "unbind")
-var storeOps = nameSet("slice", "select", "unsqueeze", "alias", "item", "_local_scalar_dense", "is_nonzero", "to", "expand", "view", "squeeze", "lift_fresh", "_to_copy",
-	"tensor_split", "copy_", "fill_", "index_put_", "masked_fill_", "_index_put_impl_", "full", "expand_as", "zeros", "empty", "set_item")
+var storePartOps = nameSet("slice", "select", "unsqueeze", "alias", "item", "_local_scalar_dense", "is_nonzero", "to", "expand", "view", "squeeze", "lift_fresh", "_to_copy",
+	"tensor_split", "full", "expand_as", "zeros", "empty", "nonzero", "detach_", "scalar_tensor")
+var storeOps = nameSet("copy_", "fill_", "index_put_", "masked_fill_", "_index_put_impl_", "set_item", "index_fill_", "masked_scatter_")
 
 // firstIndexOps are those that usually come one per subscript; taking more than the index has elements costs something.
 var firstIndexOps = nameSet("slice", "select", "unsqueeze", "index")
