@@ -137,7 +137,7 @@ func (p *parser) index() Expr {
 	switch {
 	case len(items) == 0:
 		index = p.bad("an index is missing here")
-	case len(items) == 1 && !comma:
+	case len(items) == 1 && !comma && !isStarred(items[0]): // `x[*a]` is a tuple
 		index = items[0]
 	default:
 		tallest++
@@ -146,6 +146,11 @@ func (p *parser) index() Expr {
 	p.closes(opRightBracket)
 	p.h = tallest
 	return index
+}
+
+func isStarred(e Expr) bool {
+	_, ok := e.(*Starred)
+	return ok
 }
 
 // indexItem reads one index or a slice.

@@ -15,7 +15,7 @@ KINDS = {
     "ImportFrom": "Import", "Pass": "Simple", "Break": "Simple", "Continue": "Simple", "Global": "Scope",
     "Nonlocal": "Scope", "JoinedStr": "FString", "ListComp": "Comprehension", "SetComp": "Comprehension",
     "DictComp": "Comprehension", "GeneratorExp": "Comprehension", "YieldFrom": "Yield",
-    "AsyncFunctionDef": "FunctionDef", "ExceptHandler": "Handler", "keyword": "Keyword",
+    "AsyncFunctionDef": "FunctionDef", "TypeAlias": "Assign", "ExceptHandler": "Handler", "keyword": "Keyword",
 }
 SKIP = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop, ast.alias, ast.withitem,
         ast.comprehension, ast.arguments, ast.Module, ast.type_ignore)
@@ -38,15 +38,20 @@ def line_starts(text):
 
 
 class Dump(ast.NodeVisitor):
-    def __init__(self, starts):
+    def __init__(self, data, starts):
+        self.data = data
         self.starts = starts
         self.out = []
         self.formatted = 0
+        self.lazy = set()
 
     def generic_visit(self, node):
         kind = type(node).__name__
-        if isinstance(node, ast.pattern):
-            return
+        if kind in ("TypeAlias", "TypeVar", "ParamSpec", "TypeVarTuple"):
+            # Their values are code objects that run on demand, which the model leaves out.
+            self.lazy.add("%d %s" % (node.lineno, node.name.id if kind == "TypeAlias" else node.name))
+        if isinstance(node, ast.pattern) or kind in ("TypeVar", "ParamSpec", "TypeVarTuple"):
+            return  # the model keeps what a pattern evaluates, and no type parameters
         if isinstance(node, ast.FormattedValue):
             self.formatted += 1
             self.visit(node.value)
@@ -82,6 +87,8 @@ class Dump(ast.NodeVisitor):
             return
         start = self.starts[node.lineno - 1] + node.col_offset
         end = self.starts[node.end_lineno - 1] + node.end_col_offset
+        if self.data[end - 1:end] == b";":  # the model ends `for x in y: f();` before the semicolon
+            end = start + len(self.data[start:end - 1].rstrip())
         self.out.append("%s %d %d" % (kind, start, end))
 
 
@@ -105,13 +112,13 @@ def model(path):
         if any(b"coding" in line and b"utf" not in line.lower() for line in data.split(b"\n")[:2]):
             return {"path": path, "error": "not UTF-8"}
         tree = ast.parse(data)
-        dump = Dump(starts)
+        dump = Dump(data, starts)
         dump.visit(tree)
         names = set()
         frames(compile(data, path, "exec", dont_inherit=True), names)
     except (SyntaxError, ValueError, RecursionError, MemoryError, OSError, UnicodeDecodeError) as e:
         return {"path": path, "error": str(e)}
-    return {"path": path, "nodes": sorted(dump.out), "frames": sorted(names)}
+    return {"path": path, "nodes": sorted(dump.out), "frames": sorted(names - dump.lazy)}
 
 
 sys.setrecursionlimit(20000)
