@@ -42,6 +42,9 @@ func read(ctx context.Context, r io.Reader, file string, block int) (*traceindex
 	return d.p.b, nil
 }
 
+// headBytes is how much of a text that is no JSON is looked at to name it.
+const headBytes = 512
+
 // document is the text around the events.
 type document struct {
 	w *window
@@ -74,6 +77,8 @@ func (d *document) peek() byte {
 
 func (d *document) read() error {
 	first := d.peek()
+	for first != '{' && first != '[' && d.w.n-d.w.pos < headBytes && d.w.more() { // enough to say what it is
+	}
 	if first == 0xef && d.w.n-d.w.pos >= 3 && string(d.w.buf[d.w.pos:d.w.pos+3]) == "\ufeff" {
 		d.w.pos += 3
 		first = d.peek()
@@ -99,7 +104,7 @@ func (d *document) read() error {
 		d.w.pos++
 		return d.object()
 	}
-	head := d.w.buf[d.w.pos:min(d.w.n, d.w.pos+512)]
+	head := d.w.buf[d.w.pos:min(d.w.n, d.w.pos+headBytes)]
 	return fmt.Errorf("%w: %s", ErrNotTrace, describeText(head))
 }
 
@@ -255,95 +260,6 @@ func (d *document) pass() bool {
 		if !w.more() {
 			return false
 		}
-	}
-}
-
-// events reads the event list; it reports whether the list's end was seen.
-func (d *document) events() bool {
-	w, p := d.w, &d.p
-	for {
-		switch c := d.peek(); {
-		case c == ',':
-			w.pos++
-		case c == '{':
-			switch end := p.event(w.buf, w.pos); {
-			case end > 0:
-				p.emit(w.buf, w.pos)
-				w.pos = end
-			case end == -1:
-				if !d.grow() {
-					return false
-				}
-			default:
-				p.damaged.note(p, p.badAt)
-				if !d.resync(w.pos + 1) {
-					return false
-				}
-			}
-		case c == ']':
-			w.pos++
-			d.whole = d.array
-			return true
-		case c == 0 && w.pos >= w.n:
-			return false
-		default:
-			p.damaged.note(p, w.pos)
-			if !d.resync(w.pos) {
-				return false
-			}
-		}
-	}
-}
-
-// grow brings in the rest of an event that is not all in memory; a large one is doubled before it is tried again.
-func (d *document) grow() bool {
-	w := d.w
-	had := w.n - w.pos
-	if had > maxPieceBytes {
-		d.p.damaged.note(&d.p, w.pos)
-		return d.resync(w.pos + 1)
-	}
-	if !w.more() {
-		return false
-	}
-	for had > headroomBytes && w.n-w.pos < 2*had {
-		if !w.more() {
-			break
-		}
-	}
-	return true
-}
-
-// resync looks for the next whole event behind damage: an object with a phase and a name. The list's end cannot be told from a
-// bracket within the damage, so everything up to the next event is passed over.
-func (d *document) resync(from int) bool {
-	w, p := d.w, &d.p
-	w.pos = from
-	for {
-		for w.pos < w.n && w.buf[w.pos] != '{' {
-			w.pos++
-		}
-		if w.pos >= w.n {
-			if !w.more() {
-				return false
-			}
-			continue
-		}
-		end := p.event(w.buf, w.pos)
-		if end == -1 && w.n-w.pos < 1<<20 {
-			before := w.n - w.pos
-			if w.more() {
-				continue
-			}
-			if before == w.n-w.pos { // the end: nothing whole begins here
-				w.pos++
-				continue
-			}
-		}
-		if end > 0 && p.raw.has&hasPhase != 0 && !p.raw.name.empty() {
-			return true
-		}
-		w.pos++
 	}
 }
 

@@ -100,6 +100,9 @@ func (p *parser) next(b []byte, i int, prev key) (k key, end int) {
 		}
 		if len(b)-i > len(t) && string(b[i:i+len(t)]) == t {
 			k = g[n].key
+			if isSpace(b[i+len(t)]) && k != keyEnd {
+				continue // the value stands further on
+			}
 			if n > 0 { // the likelier moves forward
 				g[n], g[n-1] = g[n-1], g[n]
 			}

@@ -17,8 +17,10 @@ func (l *lineCounter) at(before []byte) int64 {
 	return 1 + l.n + int64(bytes.Count(before, []byte{'\n'}))
 }
 
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
+
 func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\r' || b[i] == '\t') {
+	for i < len(b) && isSpace(b[i]) {
 		i++
 	}
 	return i

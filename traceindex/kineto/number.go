@@ -62,13 +62,11 @@ func timeNs(b []byte, i int) (ns int64, end int) {
 		}
 	}
 	switch b[i] {
+	case ',', '}', ']', ' ', '\n', '\r', '\t', '"':
 	case 'e', 'E':
 		return slowTimeNs(b, from)
-	case 0:
-		if i >= len(b)-padBytes {
-			return 0, -1
-		}
-		return 0, -2
+	default:
+		return 0, outOfData(b, i)
 	}
 	if negative {
 		ns = -ns

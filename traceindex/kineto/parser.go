@@ -15,6 +15,7 @@ type parser struct {
 	badAt int
 
 	guesses guesser
+	shift   int   // added to places in a repaired copy to get those in the window
 	inArgs  bool  // the object being read is an event's args
 	plain   int32 // the detail row of ops without any, −1 until there is one
 
@@ -29,11 +30,9 @@ type parser struct {
 
 	badEscape, controlBytes, badText      firstOf
 	notANumber, noTime, negative, damaged firstOf
-	noPhase, unknownCategory, overfull    firstOf
-	lost                                  int64 // events a damaged stretch may have held
-	unknown                               string
-	hip                                   bool
-	begun                                 map[traceindex.ThreadID][]traceindex.Event
+	noPhase, overfull                     firstOf
+	// begun are the events of the begin/end form that have not ended, by thread.
+	begun map[traceindex.ThreadID][]traceindex.Event
 }
 
 type knownKind struct {
@@ -60,6 +59,7 @@ func (f *firstOf) note(p *parser, i int) { f.noteAs(p, i, "") }
 
 func (f *firstOf) noteAs(p *parser, i int, what string) {
 	if f.n == 0 {
+		i = min(i+p.shift, p.w.n)
 		f.byte, f.line, f.what = p.w.offset(i), p.w.line(i), what
 	}
 	f.n++
@@ -169,13 +169,7 @@ func (p *parser) emit(b []byte, at int) {
 	}
 	k, known := p.kindOf(b)
 	if !known {
-		k, known = kindOfProcess(string(e.pid.of(b)))
-		if !known && !e.cat.empty() {
-			if p.unknownCategory.n == 0 {
-				p.unknown = string(e.cat.of(b))
-			}
-			p.unknownCategory.note(p, at)
-		}
+		k, _ = kindOfProcess(string(e.pid.of(b)))
 	} else if k.category == traceindex.CategoryKernel {
 		k = refine(k, e.name.of(b))
 	} else if k.category == traceindex.CategoryMemory {

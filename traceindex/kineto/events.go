@@ -1,0 +1,189 @@
+package kineto
+
+import "bytes"
+
+// events reads the event list; it reports whether the list's end was seen.
+func (d *document) events() bool {
+	w, p := d.w, &d.p
+	for {
+		switch c := d.peek(); {
+		case c == ',':
+			w.pos++
+		case c == '{':
+			switch end := p.event(w.buf, w.pos); {
+			case end > 0:
+				p.emit(w.buf, w.pos)
+				w.pos = end
+			case end == -1:
+				if !d.grow() {
+					return false
+				}
+			case d.repair():
+			default:
+				p.damaged.note(p, p.badAt)
+				if !d.resync(w.pos + 1) {
+					return false
+				}
+			}
+		case c == ']':
+			w.pos++
+			d.whole = d.array
+			return true
+		case c == 0 && w.pos >= w.n:
+			return false
+		default:
+			p.damaged.note(p, w.pos)
+			if !d.resync(w.pos) {
+				return false
+			}
+		}
+	}
+}
+
+// largeEventBytes is where an event that does not end makes one look for others within it: a lost bracket.
+const largeEventBytes = 1 << 20
+
+// grow brings in the rest of an event that is not all in memory; a large one is doubled before it is tried again. It reports
+// false where the input ends within the event.
+func (d *document) grow() bool {
+	w := d.w
+	had := w.n - w.pos
+	if had > maxPieceBytes {
+		d.p.damaged.note(&d.p, w.pos)
+		return d.resync(w.pos + 1)
+	}
+	if had > largeEventBytes && d.escape() {
+		return true
+	}
+	if !w.more() {
+		return d.repair() || d.escape()
+	}
+	for had > headroomBytes && w.n-w.pos < 2*had {
+		if !w.more() {
+			break
+		}
+	}
+	return true
+}
+
+// escape leaves an event that does not end for the first whole one in what has been read of it.
+func (d *document) escape() bool {
+	w, p := d.w, &d.p
+	failures := 0
+	for at := w.pos + 1; failures < 64; at++ {
+		i := bytes.IndexByte(w.buf[at:w.n], '{')
+		if i < 0 {
+			return false
+		}
+		at += i
+		switch end := p.event(w.buf, at); {
+		case end > 0 && p.isEvent():
+			p.damaged.note(p, w.pos)
+			w.pos = at
+			return true
+		case end == -1:
+			failures++
+		}
+	}
+	return false
+}
+
+// isEvent tells an event from another object, such as args.
+func (p *parser) isEvent() bool { return p.raw.has&hasPhase != 0 && !p.raw.name.empty() }
+
+// resync looks for the next whole event behind damage: an object with a phase and a name. The list's end cannot be told from a
+// bracket within the damage, so everything up to the next event is passed over.
+func (d *document) resync(from int) bool {
+	w, p := d.w, &d.p
+	w.pos = from
+	open := 0
+	for {
+		i := -1
+		if w.pos < w.n {
+			i = bytes.IndexByte(w.buf[w.pos:w.n], '{')
+		}
+		if i < 0 {
+			if w.pos = w.n; !w.more() {
+				return false
+			}
+			continue
+		}
+		w.pos += i
+		end := p.event(w.buf, w.pos)
+		if end == -1 && w.n-w.pos < largeEventBytes && w.more() {
+			continue
+		}
+		if end > 0 && p.isEvent() {
+			return true
+		}
+		w.pos++
+		if end == -1 {
+			// Objects in objects without an end: look at a few, or this takes for ever.
+			if open++; open%4 == 0 {
+				w.pos = min(w.n, w.pos+largeEventBytes/2)
+			}
+		}
+	}
+}
+
+// repairBytes bounds how far repair looks.
+const repairBytes = 1 << 20
+
+// repair reads an event whose strings end in a raw backslash, `"C:\work\"`: there the backslash seems to escape the quote, and the
+// text only makes sense if it does not. A quote behind a backslash ends a string for sure only where a comma, colon or bracket
+// follows, so this is tried only when reading by the rules has failed. It consumes the event and reports true if it succeeds.
+func (d *document) repair() bool {
+	w, p := d.w, &d.p
+	bad := p.badAt
+	for {
+		text := w.buf[w.pos:min(w.n, w.pos+repairBytes)]
+		fixed, inserted := closeStrings(text)
+		if len(inserted) == 0 {
+			return false
+		}
+		end := p.event(fixed, 0)
+		if end == -1 && len(text) < repairBytes && w.more() {
+			continue
+		}
+		if end <= 0 || !p.isEvent() {
+			p.badAt = bad
+			return false
+		}
+		consumed := end
+		for _, at := range inserted {
+			if at < end {
+				consumed--
+			}
+		}
+		p.badEscape.note(p, w.pos+inserted[0])
+		p.rawPaths = true
+		p.shift = w.pos
+		p.emit(fixed, 0)
+		p.shift = 0
+		w.pos += consumed
+		return true
+	}
+}
+
+// closeStrings doubles the backslash before each quote that something follows as it follows a string's end. It returns the
+// padded text and the places of the bytes put in.
+func closeStrings(text []byte) (fixed []byte, inserted []int) {
+	if !bytes.Contains(text, []byte(`\"`)) {
+		return nil, nil
+	}
+	fixed = make([]byte, 0, len(text)+len(text)/8+padBytes)
+	for i, c := range text {
+		if c == '\\' && i+1 < len(text) && text[i+1] == '"' && (i == 0 || text[i-1] != '\\') {
+			j := i + 2
+			for j < len(text) && isSpace(text[j]) {
+				j++
+			}
+			if j < len(text) && (text[j] == ',' || text[j] == '}' || text[j] == ']' || text[j] == ':') {
+				inserted = append(inserted, len(fixed))
+				fixed = append(fixed, '\\')
+			}
+		}
+		fixed = append(fixed, c)
+	}
+	return append(fixed, make([]byte, padBytes)...), inserted
+}
