@@ -240,6 +240,7 @@ type (
 		Class *Class
 	}
 	// Assign is `Targets[0] = Targets[1] = Value`, or an annotated assignment (Annotation not nil, Value may be nil).
+	// A `type X = …` alias is an Assign without Value: what it stands for, evaluated on demand only, is the Annotation.
 	Assign struct {
 		Span
 		Targets    []Expr
@@ -434,6 +435,8 @@ type Function struct {
 	FirstLine, DefLine, LastLine int
 	// Index is the position in File.Functions.
 	Index int
+
+	headerEnd int // offset after the colon of a def
 }
 
 // Class is a class definition.
@@ -452,5 +455,7 @@ type Class struct {
 	Parent  *Function // the function whose body holds the class
 	// FirstLine is the first decorator's line if decorated, else that of `class` (1-based).
 	FirstLine, LastLine int
-	Index               int
+	Index               int // the position in File.Classes
+
+	headerEnd int // offset after the header's colon
 }

@@ -150,18 +150,11 @@ func HeaderSpan(stmt Stmt) Span {
 	case *Try:
 		return Span{s.Start, min(s.Start+len("try"), s.End)}
 	case *FunctionDef:
-		return headerBefore(s.Span, s.Function.Body)
+		return Span{s.Start, min(s.Function.headerEnd, s.End)}
 	case *ClassDef:
-		return headerBefore(s.Span, s.Class.Body)
+		return Span{s.Start, min(s.Class.headerEnd, s.End)}
 	}
 	return stmt.Range()
-}
-
-func headerBefore(span Span, body []Stmt) Span {
-	if len(body) > 0 {
-		span.End = max(span.Start, body[0].Range().Start)
-	}
-	return span
 }
 
 // StatementsAtLine are the statements with source on the 1-based line, in source order: simple statements

@@ -116,6 +116,7 @@ func (p *parser) functionDef(start int, fn *Function) Stmt {
 		fn.Returns = p.expression()
 	}
 	header := p.header(start)
+	fn.headerEnd = header.End
 	outerFunction, outerClass := p.function, p.class
 	p.function, p.class = fn, nil
 	fn.Body = p.block()
@@ -149,6 +150,7 @@ func (p *parser) classDef(start int, class *Class) Stmt {
 		class.Bases, class.Keywords = p.arguments()
 	}
 	header := p.header(start)
+	class.headerEnd = header.End
 	outer := p.class
 	p.class = class
 	class.Body = p.block()
