@@ -32,6 +32,13 @@ type fakeClient struct {
 	diags    map[string]json.RawMessage // last published params, by URI
 	ended    chan struct{}
 	inflight sync.WaitGroup
+	held     map[string]chan struct{} // answers to these wait
+	batches  int
+}
+
+// hold keeps the answers to a method back until release is closed.
+func (c *fakeClient) hold(method string, release chan struct{}) {
+	c.held = map[string]chan struct{}{method: release}
 }
 
 type message struct {
@@ -79,6 +86,12 @@ func (c *fakeClient) read() {
 		if err != nil {
 			return
 		}
+		if body[0] == '[' {
+			c.mu.Lock()
+			c.batches++
+			c.mu.Unlock()
+			continue
+		}
 		var m message
 		if err := json.Unmarshal(body, &m); err != nil {
 			c.t.Errorf("the server sent %s: %v", body, err)
@@ -120,6 +133,9 @@ func (c *fakeClient) take(m message) {
 	c.inflight.Add(1)
 	go func() { // reading must go on while the server's input is full
 		defer c.inflight.Done()
+		if hold := c.held[m.Method]; hold != nil {
+			<-hold
+		}
 		c.write(answer)
 	}()
 }
