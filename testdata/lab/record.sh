@@ -13,7 +13,8 @@ for name in "$@"; do
     moe | vit) steps=1 ;;
     detect) shapes=1 ;;
     gan) memory=1 ;;
-    ddp | fsdp) launch="torchrun --standalone --nproc-per-node=2" ;;
+    ddp) launch="torchrun --standalone --nproc-per-node=2" ;;
+    fsdp) launch="torchrun --standalone --nproc-per-node=2" steps=1 ;;
   esac
   work=$(mktemp -d)
   cp traceindex/recorder/python/*.py "$work"
