@@ -23,7 +23,8 @@ import (
 //
 //	PYSCAN_CORPUS=$(python3 -c 'import os; print(os.path.dirname(os.__file__))') go test -run Corpus ./pyscan
 //
-// Nodes must agree in kind, start and end, frames in name and first line.
+// It needs CPython 3.9 or newer (before, ast has no places for keywords and slices). Nodes must agree in kind,
+// start and end, frames in name and first line.
 func TestCorpusAgainstCPython(t *testing.T) {
 	roots := os.Getenv("PYSCAN_CORPUS")
 	if roots == "" {

@@ -13,7 +13,7 @@
 // the names it binds, type parameters are left out.
 //
 // TestCorpusAgainstCPython compares kinds, spans, argument names, imports and frames with CPython's own parser
-// on any folder; with the standard libraries of CPython 3.8, 3.11 and 3.13 nothing differs.
+// on any folder; with the standard libraries of CPython 3.11 and 3.13 nothing differs.
 //
 // Parse never fails. Source that does not parse becomes BadStmt and BadExpr nodes that keep what can be read
 // inside them, one SyntaxError a logical line, and the lines around it are modelled as if it were not there:

@@ -115,13 +115,25 @@ func (p *parser) namedExpression() Expr {
 	return p.expression()
 }
 
-// expression reads a lambda or a conditional expression.
+// expression reads a lambda or a conditional expression. Most expressions are one operand: that is read first,
+// and the operators' levels are gone through only if something follows it.
 func (p *parser) expression() Expr {
-	if p.kind() == keywordLambda {
-		return p.lambda()
-	}
 	start := p.start()
-	body := p.orTest()
+	var body Expr
+	switch {
+	case startsPrimary[p.kind()]:
+		body = p.primary()
+		if endsExpression[p.kind()] {
+			return body
+		}
+		body = p.binaryFrom(start, p.powerFrom(start, body), 1)
+		body = p.andFrom(start, p.comparisonFrom(start, body))
+		body = p.orFrom(start, body)
+	case p.kind() == keywordLambda:
+		return p.lambda()
+	default:
+		body = p.orTest()
+	}
 	if p.kind() != keywordIf {
 		return body
 	}
@@ -164,16 +176,34 @@ func (p *parser) lambda() Expr {
 	return &Lambda{fn.Span, fn}
 }
 
-func (p *parser) orTest() Expr  { return p.boolean(keywordOr, "or", p.andTest) }
-func (p *parser) andTest() Expr { return p.boolean(keywordAnd, "and", p.notTest) }
-
-// boolean reads operands joined by one boolean operator into one BoolOp.
-func (p *parser) boolean(kind tokenKind, op string, operand func() Expr) Expr {
+func (p *parser) orTest() Expr {
 	start := p.start()
-	first := operand()
-	if p.kind() != kind {
+	return p.orFrom(start, p.andTest())
+}
+
+func (p *parser) andTest() Expr {
+	start := p.start()
+	return p.andFrom(start, p.notTest())
+}
+
+// orFrom, andFrom, comparisonFrom, binaryFrom and powerFrom read the rest of an operation whose first operand
+// has been read and started at start.
+func (p *parser) orFrom(start int, first Expr) Expr {
+	if p.kind() != keywordOr {
 		return first
 	}
+	return p.boolean(start, first, keywordOr, "or", p.andTest)
+}
+
+func (p *parser) andFrom(start int, first Expr) Expr {
+	if p.kind() != keywordAnd {
+		return first
+	}
+	return p.boolean(start, first, keywordAnd, "and", p.notTest)
+}
+
+// boolean reads operands joined by one boolean operator into one BoolOp.
+func (p *parser) boolean(start int, first Expr, kind tokenKind, op string, operand func() Expr) Expr {
 	base := len(p.exprStack)
 	p.exprStack = append(p.exprStack, first)
 	tallest := p.h
@@ -187,10 +217,10 @@ func (p *parser) boolean(kind tokenKind, op string, operand func() Expr) Expr {
 }
 
 func (p *parser) notTest() Expr {
-	if p.kind() != keywordNot {
-		return p.comparison()
-	}
 	start := p.start()
+	if p.kind() != keywordNot {
+		return p.comparisonFrom(start, p.binary(1))
+	}
 	if !p.enter() {
 		return &BadExpr{Span: Span{start, start}}
 	}
@@ -201,9 +231,7 @@ func (p *parser) notTest() Expr {
 	return &UnaryOp{p.since(start), "not", operand}
 }
 
-func (p *parser) comparison() Expr {
-	start := p.start()
-	left := p.binary(1)
+func (p *parser) comparisonFrom(start int, left Expr) Expr {
 	op := p.comparisonOperator()
 	if op == "" {
 		return left
@@ -249,7 +277,10 @@ func (p *parser) comparisonOperator() string {
 // binary reads operators that bind at least as strongly as least.
 func (p *parser) binary(least uint8) Expr {
 	start := p.start()
-	left := p.unary()
+	return p.binaryFrom(start, p.unary(), least)
+}
+
+func (p *parser) binaryFrom(start int, left Expr, least uint8) Expr {
 	for {
 		strength := precedence[p.kind()]
 		if strength < least || strength == 0 {
@@ -283,7 +314,10 @@ func (p *parser) unary() Expr {
 		return &UnaryOp{p.since(start), op, operand}
 	}
 	start := p.start()
-	base := p.awaited()
+	return p.powerFrom(start, p.awaited())
+}
+
+func (p *parser) powerFrom(start int, base Expr) Expr {
 	if p.kind() != opDoubleStar {
 		return base
 	}

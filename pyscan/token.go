@@ -130,6 +130,19 @@ var startsExpression = [tokenKinds]bool{
 	opEllipsis: true, opPlus: true, opMinus: true, opTilde: true,
 }
 
+// startsPrimary are the tokens that an operand without a sign or a keyword starts with.
+var startsPrimary = [tokenKinds]bool{
+	tokenName: true, tokenNumber: true, tokenString: true, tokenFString: true, keywordFalse: true,
+	keywordNone: true, keywordTrue: true, opLeftParen: true, opLeftBracket: true, opLeftBrace: true,
+	opEllipsis: true,
+}
+
+// endsExpression are the tokens that no expression goes on with.
+var endsExpression = [tokenKinds]bool{
+	tokenEnd: true, tokenNewline: true, opComma: true, opColon: true, opSemicolon: true, opEqual: true,
+	opRightParen: true, opRightBracket: true, opRightBrace: true, keywordFor: true, keywordAs: true,
+}
+
 // endsOperand says after which tokens an operand is complete, so that no other may follow directly.
 var endsOperand = [tokenKinds]bool{
 	tokenName: true, tokenNumber: true, tokenString: true, tokenFString: true, keywordFalse: true,

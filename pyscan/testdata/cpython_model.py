@@ -50,7 +50,7 @@ class Dump(ast.NodeVisitor):
         if kind in ("TypeAlias", "TypeVar", "ParamSpec", "TypeVarTuple"):
             # Their values are code objects that run on demand, which the model leaves out.
             self.lazy.add("%d %s" % (node.lineno, node.name.id if kind == "TypeAlias" else node.name))
-        if isinstance(node, ast.pattern) or kind in ("TypeVar", "ParamSpec", "TypeVarTuple"):
+        if isinstance(node, getattr(ast, "pattern", ())) or kind in ("TypeVar", "ParamSpec", "TypeVarTuple"):
             return  # the model keeps what a pattern evaluates, and no type parameters
         if isinstance(node, ast.FormattedValue):
             self.formatted += 1
