@@ -3,6 +3,7 @@ package rules
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 
 	"stepline/pyscan"
@@ -157,43 +158,56 @@ func (a *analysis) stepLoop(x *fileIndex, loop *Site) bool {
 	if known, ok := a.stepLoops[loop]; ok {
 		return known
 	}
-	a.stepLoops[loop] = false
 	info := x.ready().loopInfo()
 	trains := info.loops[loop]
 	for _, c := range info.loopCalls[loop] {
 		if trains {
 			break
 		}
-		trains = a.callsOneStep(x, c, 0)
+		d := a.callee(x, c)
+		trains = d.def != nil && a.oneStep(d)
 	}
 	a.stepLoops[loop] = trains
 	return trains
 }
 
-func (a *analysis) callsOneStep(x *fileIndex, c *Site, depth int) bool {
-	d := a.callee(x, c)
-	return d.def != nil && a.oneStep(d, depth)
-}
-
-// oneStep reports whether a function makes one training step when called: backward() or an optimizer step outside its loops.
-func (a *analysis) oneStep(d definition, depth int) bool {
+// oneStep reports whether a function makes one training step when called: backward() or an optimizer step outside its loops,
+// in itself or in what it calls there.
+func (a *analysis) oneStep(d definition) bool {
 	if known, ok := a.oneSteps[d.def]; ok {
 		return known
 	}
-	if depth > 6 {
-		return false
-	}
-	a.oneSteps[d.def] = false
-	info := d.index.ready().loopInfo()
-	trains := info.functions[d.def]
-	for _, c := range info.functionCalls[d.def] {
-		if trains {
-			break
+	seen := map[*pyscan.Function]bool{}
+	var search func(d definition) bool
+	search = func(d definition) bool {
+		if known, ok := a.oneSteps[d.def]; ok {
+			return known
 		}
-		trains = a.callsOneStep(d.index, c, depth+1)
+		if seen[d.def] {
+			return false
+		}
+		seen[d.def] = true
+		info := d.index.ready().loopInfo()
+		trains := info.functions[d.def]
+		for _, c := range info.functionCalls[d.def] {
+			if trains {
+				break
+			}
+			called := a.callee(d.index, c)
+			trains = called.def != nil && search(called)
+		}
+		if trains {
+			a.oneSteps[d.def] = true
+		}
+		return trains
 	}
-	a.oneSteps[d.def] = trains
-	return trains
+	found := search(d)
+	if !found { // then nothing it reaches makes a step either
+		for fn := range seen {
+			a.oneSteps[fn] = false
+		}
+	}
+	return found
 }
 
 // callee finds the project's function a call runs: by name, by self's class, or by the value of its receiver.
@@ -215,7 +229,7 @@ func (a *analysis) callee(x *fileIndex, c *Site) definition {
 			}
 		}
 	}
-	if fl := a.reach(x, c.Def()); fl != nil {
+	if fl := a.at(x, c.Def(), topLevel); fl != nil {
 		if v := fl.values[attr.Value]; v != nil && v.Def.class != nil && (v.Kind != Callable) {
 			if m, in := a.project.method(v.Def, attr.Attr, 0); m != nil {
 				return definition{index: in, def: m}
@@ -226,33 +240,48 @@ func (a *analysis) callee(x *fileIndex, c *Site) definition {
 }
 
 // heat is the context a site runs in every step, nil if it runs once, rarely, or in no training.
-func (a *analysis) heat(x *fileIndex, s *Site, depth int) *Heat {
-	for loop := enclosingLoop(s); loop != nil; loop = enclosingLoop(loop) {
-		if a.stepLoop(x, loop) {
-			return &Heat{Kind: InLoop, Loop: &Place{x.file, headerSpan(x.tree, loop)}}
-		}
-	}
-	return a.functionHeat(x, s.Def(), depth)
+func (a *analysis) heat(x *fileIndex, s *Site) *Heat {
+	h, _ := a.siteHeat(x, s, nil)
+	return h
 }
 
+// siteHeat is heat on the way through callers; path holds the functions on the way. sure is false where a cycle or the
+// path's length cut the search short: such answers are not kept.
+func (a *analysis) siteHeat(x *fileIndex, s *Site, path []*pyscan.Function) (h *Heat, sure bool) {
+	for loop := enclosingLoop(s); loop != nil; loop = enclosingLoop(loop) {
+		if a.stepLoop(x, loop) {
+			return &Heat{Kind: InLoop, Loop: &Place{x.file, headerSpan(x.tree, loop)}}, true
+		}
+	}
+	return a.functionHeat(x, s.Def(), path)
+}
+
+// maxCallers bounds how many calls a chain from the loop to the code may have.
+const maxCallers = 6
+
 // functionHeat is the context a function is called in.
-func (a *analysis) functionHeat(x *fileIndex, fn *pyscan.Function, depth int) *Heat {
+func (a *analysis) functionHeat(x *fileIndex, fn *pyscan.Function, path []*pyscan.Function) (h *Heat, sure bool) {
 	if h, ok := a.heats[fn]; ok {
-		return h
+		return h, true
 	}
-	if fn == nil || fn.Name == "<module>" || depth > 8 {
-		return nil
+	if fn == nil || fn.Name == "<module>" {
+		return nil, true
 	}
-	a.heats[fn] = nil
-	h := a.ownHeat(x, fn)
+	if len(path) >= maxCallers || slices.Contains(path, fn) {
+		return nil, false
+	}
+	sure = true
+	h = a.ownHeat(x, fn)
 	if h == nil {
-		h = a.calledHeat(x, fn, depth)
+		h, sure = a.calledHeat(x, fn, append(path, fn))
 	}
-	if h == nil && stepNames.MatchString(fn.Name) && a.oneStep(definition{index: x, def: fn}, 0) && len(a.callersOf(x, fn)) == 0 {
+	if h == nil && sure && stepNames.MatchString(fn.Name) && a.oneStep(definition{index: x, def: fn}) && len(a.callersOf(x, fn)) == 0 {
 		h = &Heat{Kind: InHook, Name: fn.Name}
 	}
-	a.heats[fn] = h
-	return h
+	if sure || len(path) == 0 {
+		a.heats[fn] = h
+	}
+	return h, sure
 }
 
 // ownHeat: what a function is by its name and class.
@@ -289,13 +318,14 @@ func (a *analysis) ownHeat(x *fileIndex, fn *pyscan.Function) *Heat {
 }
 
 // calledHeat follows the callers: the hottest call that is not periodic decides. A loop comes before forward, forward before the rest.
-func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, depth int) *Heat {
-	var best *Heat
+func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, path []*pyscan.Function) (best *Heat, sure bool) {
+	sure = true
 	consider := func(in *fileIndex, s *Site) {
 		if in.tree.Periodic(s) || evalNames.MatchString(fn.Name) && a.evaluation(in, s) {
 			return
 		}
-		h := a.heat(in, s, depth+1)
+		h, known := a.siteHeat(in, s, path)
+		sure = sure && known
 		if h == nil || best != nil && rank(best.Kind) <= rank(h.Kind) {
 			return
 		}
@@ -312,7 +342,7 @@ func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, depth int) *Hea
 	if site := x.ready().defs[fn]; best == nil && site != nil && (fn.Name == "closure" || fn.Name == "<lambda>") {
 		consider(x, site)
 	}
-	return best
+	return best, sure
 }
 
 func rank(k HeatKind) int {

@@ -27,7 +27,7 @@ func newFacts(target Target, config Config) *Facts {
 		project = project.With(target.File)
 	}
 	x := project.index(target.File).ready()
-	f := &Facts{Tree: x.tree, Torch: config.TargetTorch, Costs: target.Costs, index: x, project: project, analysis: newAnalysis(project)}
+	f := &Facts{Tree: x.tree, Torch: config.TargetTorch, Costs: target.Costs, index: x, project: project, analysis: project.borrow()}
 	for _, other := range project.files {
 		f.usesGPU = f.usesGPU || other.namesGPU
 		f.torch = f.torch || other.torch
@@ -62,7 +62,7 @@ func (f *Facts) IsTensor(e pyscan.Expr) bool { return f.Value(e).Kind == GPUTens
 
 // Hot is the context a site runs in every training step, nil if there is none in sight (guard g6).
 func (f *Facts) Hot(s *Site) *Heat {
-	h := f.analysis.heat(f.index, s, 0)
+	h := f.analysis.heat(f.index, s)
 	if h != nil && h.Kind == InItem {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (f *Facts) Hot(s *Site) *Heat {
 
 // PerItem is the Dataset or collate context of a site, nil if there is none.
 func (f *Facts) PerItem(s *Site) *Heat {
-	h := f.analysis.functionHeat(f.index, s.Def(), 0)
+	h, _ := f.analysis.functionHeat(f.index, s.Def(), nil)
 	if h != nil && h.Kind == InItem {
 		return h
 	}
@@ -80,7 +80,7 @@ func (f *Facts) PerItem(s *Site) *Heat {
 
 // OptimizerStep is the optimizer's step a site runs in, nil if there is none.
 func (f *Facts) OptimizerStep(s *Site) *Heat {
-	h := f.analysis.functionHeat(f.index, s.Def(), 0)
+	h, _ := f.analysis.functionHeat(f.index, s.Def(), nil)
 	if h != nil && h.Kind == OptimizerStep {
 		return h
 	}

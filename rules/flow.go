@@ -4,42 +4,63 @@ import (
 	"stepline/pyscan"
 )
 
-// analysis is the data flow of one run: what the values of expressions are. It goes as far into other functions and files
-// as the questions asked make it, remembers what it found, and is used by one goroutine.
+// analysis is the data flow of a project: what the values of expressions are. It goes as far into other functions and files
+// as the questions asked make it, remembers what it found, and is used by one goroutine at a time.
+//
+// A function's flow has a level. At level n its parameters come from its callers' flows of level n−1, and so do the results
+// of the functions it calls and the attributes its class's methods set; at level 0 nothing is known of other functions. So no
+// flow depends on itself, and what is found does not depend on the order of the questions. A flow that used nothing a
+// higher level could improve is final and serves for all levels above.
 type analysis struct {
 	project *Project
-	flows   map[*pyscan.Function]*flow
-	params  map[*pyscan.Function][]*Value
-	attrs   map[attrKey]*Value
-	// busy marks what is being computed, running holds its unfinished flow.
-	busy    map[any]bool
-	running map[*pyscan.Function]*flow
-	depth   int
+	flows   map[flowKey]*flow
+	final   map[*pyscan.Function]*flow
+	attrs   map[attrKey]attrValue
 	callers map[*pyscan.Function][]callSite
 
 	stepLoops map[*Site]bool
 	oneSteps  map[*pyscan.Function]bool
 	heats     map[*pyscan.Function]*Heat
+	kinds     map[*pyscan.Class]Kind
+	framework map[*pyscan.Class]bool
+	bases     map[*pyscan.Class][]definition
+}
+
+// topLevel is the level rules ask at: values are followed through at most four calls.
+const topLevel = 4
+
+type flowKey struct {
+	fn    *pyscan.Function
+	level int
+}
+
+type attrValue struct {
+	value *Value
+	final bool
 }
 
 type attrKey struct {
 	class *pyscan.Class
 	name  string
+	level int
 }
 
 func newAnalysis(p *Project) *analysis {
 	return &analysis{
-		project: p, flows: map[*pyscan.Function]*flow{}, params: map[*pyscan.Function][]*Value{}, attrs: map[attrKey]*Value{},
-		busy: map[any]bool{}, running: map[*pyscan.Function]*flow{}, callers: map[*pyscan.Function][]callSite{},
-		stepLoops: map[*Site]bool{}, oneSteps: map[*pyscan.Function]bool{}, heats: map[*pyscan.Function]*Heat{},
+		project: p, flows: map[flowKey]*flow{}, final: map[*pyscan.Function]*flow{}, attrs: map[attrKey]attrValue{},
+		callers: map[*pyscan.Function][]callSite{}, stepLoops: map[*Site]bool{}, oneSteps: map[*pyscan.Function]bool{}, heats: map[*pyscan.Function]*Heat{},
+		kinds: map[*pyscan.Class]Kind{}, framework: map[*pyscan.Class]bool{}, bases: map[*pyscan.Class][]definition{},
 	}
 }
 
 // flow is the data flow of one function: values of its expressions, of its variables at the end, of what it returns.
 type flow struct {
-	a        *analysis
-	x        *fileIndex
-	fn       *pyscan.Function
+	a  *analysis
+	x  *fileIndex
+	fn *pyscan.Function
+	// level is the flow's own; open tells that a higher level may know more.
+	level    int
+	open     bool
 	values   map[pyscan.Expr]*Value
 	env      env
 	returns  *Value
@@ -73,22 +94,20 @@ func (e env) merge(o env) {
 	}
 }
 
-const maxDepth = 12
-
-// of is a function's flow, computed once; nil while it is being computed further up (recursion) or when too deep.
-func (a *analysis) of(x *fileIndex, fn *pyscan.Function) *flow {
-	if f := a.flows[fn]; f != nil {
+// at is a function's flow at a level; nil below level 0.
+func (a *analysis) at(x *fileIndex, fn *pyscan.Function, level int) *flow {
+	if f := a.final[fn]; f != nil {
 		return f
 	}
-	if a.busy[fn] || a.depth > maxDepth {
+	if level < 0 || fn == nil {
 		return nil
 	}
-	a.busy[fn] = true
-	a.depth++
-	defer func() { delete(a.busy, fn); delete(a.running, fn); a.depth-- }()
+	key := flowKey{fn, level}
+	if f := a.flows[key]; f != nil {
+		return f
+	}
 	x.ready()
-	f := &flow{a: a, x: x, fn: fn, values: map[pyscan.Expr]*Value{}, env: env{}}
-	a.running[fn] = f
+	f := &flow{a: a, x: x, fn: fn, level: level, values: map[pyscan.Expr]*Value{}, env: env{}}
 	f.scan()
 	f.bindParameters()
 	if fn.Value != nil {
@@ -96,10 +115,21 @@ func (a *analysis) of(x *fileIndex, fn *pyscan.Function) *flow {
 	} else {
 		f.block(fn.Body)
 	}
-	if f.a.depth <= maxDepth {
-		a.flows[fn] = f
+	if f.open {
+		a.flows[key] = f
+	} else {
+		a.final[fn] = f
 	}
 	return f
+}
+
+// below is another function's flow one level down; nil at level 0. It notes whether more could be known.
+func (f *flow) below(x *fileIndex, fn *pyscan.Function) *flow {
+	other := f.a.at(x, fn, f.level-1)
+	if other == nil || other.open {
+		f.open = true
+	}
+	return other
 }
 
 // value is what an expression of the file is.
@@ -108,14 +138,11 @@ func (a *analysis) value(x *fileIndex, s *Site) *Value {
 	if !ok {
 		return unknownValue
 	}
-	f := a.of(x, s.Def())
+	f := a.at(x, s.Def(), topLevel)
 	if f == nil {
 		return unknownValue
 	}
-	if v := f.values[e]; v != nil {
-		return v
-	}
-	return unknownValue
+	return f.noted(e)
 }
 
 // scan looks over the function's own statements for what tells models and losses.
@@ -317,7 +344,7 @@ func (f *flow) assignment(s *pyscan.Assign) {
 		if tuple := elementsOf(t); tuple != nil { // x, y = a.cuda(), b.cuda()
 			if values := elementsOf(s.Value); len(values) == len(tuple) {
 				for i := range tuple {
-					f.assign(tuple[i], f.values[values[i]])
+					f.assign(tuple[i], f.noted(values[i]))
 				}
 				continue
 			}
@@ -341,7 +368,7 @@ func (f *flow) assign(target pyscan.Expr, v *Value) {
 	if v == nil {
 		v = unknownValue
 	}
-	f.values[target] = v
+	f.note(target, v)
 	switch t := target.(type) {
 	case *pyscan.Name:
 		if old, ok := f.env[t.ID]; !ok || old != v {

@@ -65,7 +65,7 @@ func (f *flow) call(e *pyscan.Call) *Value {
 	for _, arg := range e.Args {
 		v := f.eval(arg)
 		if star, ok := arg.(*pyscan.Starred); ok {
-			v = f.values[star.Value].element()
+			v = f.noted(star.Value).element()
 		}
 		a.args = append(a.args, v)
 	}
@@ -130,7 +130,7 @@ func (f *flow) forward(m *Value, a *arguments) *Value {
 	}
 	if m.Def.class != nil {
 		if fwd, index := f.a.project.method(m.Def, "forward", 0); fwd != nil {
-			if callee := f.a.of(index, fwd); callee != nil && callee.returns != nil && callee.returns.Kind != Unknown && callee.returns.Kind != Host {
+			if callee := f.below(index, fwd); callee != nil && callee.returns != nil && callee.returns.Kind != Unknown && callee.returns.Kind != Host {
 				return callee.returns
 			}
 		}
@@ -150,7 +150,7 @@ func (f *flow) callDefinition(d definition, self *Value, a *arguments) *Value {
 	if d.class != nil {
 		return f.a.construct(d, a.call, f)
 	}
-	callee := f.a.of(d.index, d.def)
+	callee := f.below(d.index, d.def)
 	if callee == nil {
 		return unknownValue
 	}
@@ -177,6 +177,15 @@ func (a *analysis) construct(d definition, call *pyscan.Call, f *flow) *Value {
 
 // classKind tells what a class of the project is by what it derives from.
 func (a *analysis) classKind(d definition) Kind {
+	if k, ok := a.kinds[d.class]; ok {
+		return k
+	}
+	k := a.findKind(d)
+	a.kinds[d.class] = k
+	return k
+}
+
+func (a *analysis) findKind(d definition) Kind {
 	for _, path := range a.project.basePaths(d, 0) {
 		last := path[strings.LastIndexByte(path, '.')+1:]
 		switch {
@@ -199,15 +208,15 @@ func (a *analysis) classKind(d definition) Kind {
 }
 
 // member is an attribute or method of a module, dataset or instance of a project class, or of a project module.
-func (a *analysis) member(base *Value, name string) *Value {
-	d := base.Def
+func (f *flow) member(base *Value, name string) *Value {
+	a, d := f.a, base.Def
 	switch {
 	case d.module != nil:
 		m := a.project.member(d.module, name, 0)
 		if m.ok() {
 			return definitionValue(m)
 		}
-		if fl := a.reach(d.module, d.module.file.Module); fl != nil {
+		if fl := f.below(d.module, d.module.file.Module); fl != nil {
 			return fl.env[name]
 		}
 		return nil
@@ -217,7 +226,7 @@ func (a *analysis) member(base *Value, name string) *Value {
 	if m, in := a.project.method(d, name, 0); m != nil {
 		for _, dec := range m.Decorators {
 			if n := lastName(dec); n == "property" || n == "cached_property" {
-				if fl := a.of(in, m); fl != nil {
+				if fl := f.below(in, m); fl != nil {
 					return fl.returns
 				}
 				return nil
@@ -225,53 +234,74 @@ func (a *analysis) member(base *Value, name string) *Value {
 		}
 		return &Value{Kind: Callable, Def: definition{index: in, def: m}, Self: base}
 	}
-	return a.attr(d, name, 0)
+	return f.attr(d, name)
 }
 
-// attr is what `self.name` holds: the join of what the class's methods assign, unknown assignments left aside.
-func (a *analysis) attr(d definition, name string, depth int) *Value {
-	key := attrKey{d.class, name}
+// attr is what `self.name` holds in objects of a class, one level down.
+func (f *flow) attr(d definition, name string) *Value {
+	v := f.a.attr(d, name, f.level-1, 0)
+	if !v.final {
+		f.open = true
+	}
+	return v.value
+}
+
+// attr is the join of what the class's methods assign to `self.name`, unknown assignments left aside; a base's if there are none.
+func (a *analysis) attr(d definition, name string, level, depth int) attrValue {
+	key := attrKey{d.class, name, level}
 	if v, ok := a.attrs[key]; ok {
 		return v
 	}
-	if a.busy[key] || depth > 6 {
-		return nil
+	if depth > 6 {
+		return attrValue{final: true}
 	}
-	a.busy[key] = true
-	defer delete(a.busy, key)
 	d.index.ready()
-	var out *Value
-	unknown := false
+	out := attrValue{final: true}
 	for _, m := range d.class.Methods {
 		if len(m.Params) == 0 || !a.assignsAttribute(d.index, m, name) {
 			continue
 		}
-		fl := a.reach(d.index, m)
+		fl := a.at(d.index, m, level)
 		if fl == nil {
-			unknown = true
+			out.final = false
 			continue
 		}
+		out.final = out.final && !fl.open
 		for _, s := range d.index.tree.attributeTargets(m)[name] {
-			if v := fl.values[s]; v != nil && v.Kind != Unknown {
-				out = join(out, v)
+			if v := fl.noted(s); v.Kind != Unknown {
+				out.value = join(out.value, v)
 			}
 		}
 		if d.index.tree.buffers(m)[name] {
-			out = join(out, gpuValue)
+			out.value = join(out.value, gpuValue)
 		}
 	}
-	if out == nil {
-		for _, base := range d.class.Bases {
-			if b := a.project.define(d.index, base, d.class.Parent, 0); b.class != nil && b.class != d.class {
-				if out = a.attr(b, name, depth+1); out != nil {
-					break
-				}
+	if out.value == nil {
+		for _, b := range a.basesOf(d) {
+			inherited := a.attr(b, name, level, depth+1)
+			out.final = out.final && inherited.final
+			if inherited.value != nil {
+				out.value = inherited.value
+				break
 			}
 		}
 	}
-	if !unknown {
-		a.attrs[key] = out
+	a.attrs[key] = out
+	return out
+}
+
+// basesOf are the project's own classes a class derives from directly.
+func (a *analysis) basesOf(d definition) []definition {
+	if known, ok := a.bases[d.class]; ok {
+		return known
 	}
+	var out []definition
+	for _, base := range d.class.Bases {
+		if b := a.project.define(d.index, base, d.class.Parent, 0); b.class != nil && b.class != d.class {
+			out = append(out, b)
+		}
+	}
+	a.bases[d.class] = out
 	return out
 }
 

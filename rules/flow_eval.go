@@ -20,11 +20,28 @@ func (f *flow) eval(e pyscan.Expr) *Value {
 		return unknownValue
 	}
 	v := f.compute(e)
+	f.note(e, v)
 	if v == nil {
-		v = unknownValue
+		return unknownValue
 	}
-	f.values[e] = v
 	return v
+}
+
+// note keeps an expression's value; unknown values take no room.
+func (f *flow) note(e pyscan.Expr, v *Value) {
+	if v != nil && v != unknownValue {
+		f.values[e] = v
+	} else if _, ok := f.values[e]; ok {
+		delete(f.values, e)
+	}
+}
+
+// noted is what is kept for an expression; never nil.
+func (f *flow) noted(e pyscan.Expr) *Value {
+	if v := f.values[e]; v != nil {
+		return v
+	}
+	return unknownValue
 }
 
 func (f *flow) compute(e pyscan.Expr) *Value {
@@ -128,7 +145,7 @@ func (f *flow) display(elems []pyscan.Expr) *Value {
 		if star, ok := e.(*pyscan.Starred); ok {
 			v := f.eval(star.Value).element()
 			out.Elem = join(out.Elem, v)
-			f.values[star] = v
+			f.note(star, v)
 			continue
 		}
 		v := f.eval(e)
@@ -179,7 +196,7 @@ func (f *flow) variable(e *pyscan.Name) *Value {
 		}
 	}
 	if where != nil && where != f.fn && where.Comprehension == nil {
-		if outer := f.a.reach(f.x, where); outer != nil {
+		if outer := f.below(f.x, where); outer != nil {
 			if v, ok := outer.env[e.ID]; ok && v.Kind != Unknown {
 				return v
 			}
@@ -213,14 +230,6 @@ func (f *flow) byUse(key string, v *Value) *Value {
 	return v
 }
 
-// reach is a function's flow, or what there is of it while it is being computed.
-func (a *analysis) reach(x *fileIndex, fn *pyscan.Function) *flow {
-	if running := a.running[fn]; running != nil {
-		return running
-	}
-	return a.of(x, fn)
-}
-
 var hostAttributes = wordSet("shape device dtype ndim is_cuda is_cpu requires_grad is_leaf layout itemsize nbytes grad_fn name names is_sparse is_quantized is_meta output_nr __class__ __dict__ training")
 var tensorAttributes = wordSet("grad data T mT H mH real imag values indices")
 
@@ -247,7 +256,7 @@ func (f *flow) attribute(e *pyscan.Attribute) *Value {
 	case GPUTensor, GPUOutput, Batch, CPUTensor:
 		return tensorAttribute(base, e.Attr)
 	case Module, Instance, Dataset, Optimizer, Callable, Loader:
-		if v := f.a.member(base, e.Attr); v != nil && v.Kind != Unknown {
+		if v := f.member(base, e.Attr); v != nil && v.Kind != Unknown {
 			return v
 		}
 		switch {

@@ -242,7 +242,7 @@ func (f *flow) moduleMethod(base *Value, name string, a *arguments) *Value {
 	case base.Path != "" || name == "get_input_embeddings":
 		return &Value{Kind: Module}
 	}
-	if v := f.a.member(base, name); v != nil && v.Kind != Unknown {
+	if v := f.member(base, name); v != nil && v.Kind != Unknown {
 		return nil
 	}
 	if base.Def.class != nil && a.all().onGPU() { // an attribute of unknown origin that is called like a submodule

@@ -47,7 +47,7 @@ func (f *flow) parameter(i int, p *pyscan.Parameter) *Value {
 	}
 	var out *Value
 	for _, c := range f.a.callersOf(f.x, fn) {
-		out = joinCallers(out, f.a.argument(c, i, p))
+		out = joinCallers(out, f.argument(c, i, p))
 	}
 	if out != nil && out.Kind != Unknown {
 		return out
@@ -113,6 +113,15 @@ func (f *flow) hookParameter(i int, p *pyscan.Parameter) *Value {
 
 // isFrameworkClass: Lightning modules and callbacks, Hugging Face trainers.
 func (a *analysis) isFrameworkClass(x *fileIndex, c *pyscan.Class) bool {
+	known, ok := a.framework[c]
+	if !ok {
+		known = a.findFramework(x, c)
+		a.framework[c] = known
+	}
+	return known
+}
+
+func (a *analysis) findFramework(x *fileIndex, c *pyscan.Class) bool {
 	for _, path := range a.project.basePaths(definition{index: x, class: c}, 0) {
 		last := path[strings.LastIndexByte(path, '.')+1:]
 		switch last {
@@ -246,7 +255,7 @@ func (f *flow) isSubmodule(name string) bool {
 	if m, _ := f.a.project.method(d, name, 0); m != nil {
 		return false
 	}
-	v := f.a.attr(d, name, 0)
+	v := f.attr(d, name)
 	return v == nil || v.Kind == Module || v.Kind == Unknown
 }
 
@@ -347,8 +356,8 @@ func (a *analysis) derives(c definition, from *pyscan.Class, depth int) bool {
 	if c.class == from {
 		return true
 	}
-	for _, base := range c.class.Bases {
-		if b := a.project.define(c.index, base, c.class.Parent, 0); b.class != nil && b.class != c.class && a.derives(b, from, depth+1) {
+	for _, b := range a.basesOf(c) {
+		if a.derives(b, from, depth+1) {
 			return true
 		}
 	}
@@ -356,14 +365,14 @@ func (a *analysis) derives(c definition, from *pyscan.Class, depth int) bool {
 }
 
 // argument is what a call passes for a function's i-th parameter; nil if it passes nothing.
-func (a *analysis) argument(c callSite, i int, p *pyscan.Parameter) *Value {
+func (f *flow) argument(c callSite, i int, p *pyscan.Parameter) *Value {
 	call := c.site.Call()
-	fl := a.reach(c.index, c.site.Def())
+	fl := f.below(c.index, c.site.Def())
 	if fl == nil {
 		return nil
 	}
 	if k := Keyword(call, p.Name); k != nil {
-		return fl.values[k.Value]
+		return fl.noted(k.Value)
 	}
 	if p.KeywordOnly || p.Star != 0 {
 		return nil
@@ -374,7 +383,7 @@ func (a *analysis) argument(c callSite, i int, p *pyscan.Parameter) *Value {
 			return unknownValue
 		}
 		if j == at {
-			return fl.values[arg]
+			return fl.noted(arg)
 		}
 	}
 	return nil

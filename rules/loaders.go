@@ -247,7 +247,7 @@ func (f *Facts) CollatesOwnType(l *LoaderCall) bool {
 	if v.Def.def == nil {
 		return false
 	}
-	fl := f.analysis.of(v.Def.index, v.Def.def)
+	fl := f.analysis.at(v.Def.index, v.Def.def, topLevel)
 	return fl != nil && fl.returns != nil && fl.returns.Kind == Instance
 }
 

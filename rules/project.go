@@ -18,6 +18,49 @@ type Project struct {
 	// names indexes calls and definitions by name over the files it was made from; changed are the files since.
 	names   *nameIndex
 	changed []*fileIndex
+	// modules lists the files by the last part of their module's name.
+	modules map[string][]*fileIndex
+
+	// idle holds data flows between runs: what they know about a project that never changes stays true.
+	idleMu sync.Mutex
+	idle   []*analysis
+}
+
+// borrow takes an idle data flow of the project, or a new one; giveBack returns it.
+func (p *Project) borrow() *analysis {
+	p.idleMu.Lock()
+	defer p.idleMu.Unlock()
+	if n := len(p.idle); n > 0 {
+		a := p.idle[n-1]
+		p.idle = p.idle[:n-1]
+		return a
+	}
+	return newAnalysis(p)
+}
+
+// maxKeptFlows bounds what an idle data flow may hold on to.
+const maxKeptFlows = 20000
+
+func (p *Project) giveBack(a *analysis) {
+	if len(a.flows) > maxKeptFlows {
+		return
+	}
+	p.idleMu.Lock()
+	defer p.idleMu.Unlock()
+	p.idle = append(p.idle, a)
+}
+
+// lastPart is the last part of a dotted name.
+func lastPart(module string) string { return module[strings.LastIndexByte(module, '.')+1:] }
+
+// listModules makes the index of modules.
+func (p *Project) listModules() *Project {
+	p.modules = make(map[string][]*fileIndex, len(p.files))
+	for _, x := range p.files {
+		last := lastPart(x.module)
+		p.modules[last] = append(p.modules[last], x)
+	}
+	return p
 }
 
 // nameIndex lists the files that call a name, and counts the functions of a name.
@@ -89,7 +132,7 @@ func NewProject(files []*pyscan.File) *Project {
 			p.paths[f.Path] = x
 		}
 	}
-	return p
+	return p.listModules()
 }
 
 // With is the project with one file added or replaced (by path).
@@ -112,10 +155,10 @@ func (p *Project) With(file *pyscan.File) *Project {
 	out.changed = append(out.changed, x)
 	if old == nil {
 		out.files = append(out.files, x)
-		return out
+		return out.listModules()
 	}
 	out.files[slices.Index(out.files, old)] = x
-	return out
+	return out.listModules()
 }
 
 // Without is the project without a file.
@@ -131,7 +174,7 @@ func (p *Project) Without(path string) *Project {
 			out.paths[x.file.Path] = x
 		}
 	}
-	return out
+	return out.listModules()
 }
 
 // Files are the project's files.
@@ -154,6 +197,7 @@ func (p *Project) index(file *pyscan.File) *fileIndex {
 // fileIndex is one file as the rules see it: made once, then immutable.
 type fileIndex struct {
 	file     *pyscan.File
+	module   string // dotted
 	namesGPU bool
 	torch    bool // mentions torch at all
 
@@ -172,7 +216,7 @@ type fileIndex struct {
 var gpuWords = regexp.MustCompile(`(?i)cuda|\bdevice\b|accelerat|\btrainer\b|lightning|deepspeed|\bgpus?\b`)
 
 func newFileIndex(f *pyscan.File) *fileIndex {
-	return &fileIndex{file: f, namesGPU: gpuWords.MatchString(f.Text), torch: strings.Contains(f.Text, "torch") || strings.Contains(f.Text, "lightning")}
+	return &fileIndex{file: f, module: modulePath(f.Path), namesGPU: gpuWords.MatchString(f.Text), torch: strings.Contains(f.Text, "torch") || strings.Contains(f.Text, "lightning")}
 }
 
 // ready builds the index on first use.
@@ -209,6 +253,9 @@ func modulePath(file string) string {
 // moduleFile finds the project's file of an imported module: relative to the importing file, at its side, from the root, or,
 // when only one file fits, by the end of its path (src layouts).
 func (p *Project) moduleFile(module string, level int, from *pyscan.File) *fileIndex {
+	if module != "" && len(p.modules[lastPart(module)]) == 0 {
+		return nil
+	}
 	slashed := strings.ReplaceAll(module, ".", "/")
 	dir := path.Dir(from.Path)
 	try := func(base string) *fileIndex {
@@ -236,9 +283,8 @@ func (p *Project) moduleFile(module string, level int, from *pyscan.File) *fileI
 		}
 	}
 	var found *fileIndex
-	for _, x := range p.files {
-		m := modulePath(x.file.Path)
-		if m == module || strings.HasSuffix(m, "."+module) {
+	for _, x := range p.modules[lastPart(module)] {
+		if x.module == module || strings.HasSuffix(x.module, "."+module) {
 			if found != nil {
 				return nil
 			}

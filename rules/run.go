@@ -12,6 +12,7 @@ type Result struct {
 // error on the file's first byte, and the others go on: one bad rule must not take the editor down.
 func Run(list []*Rule, target Target, config Config) Result {
 	facts := newFacts(target, config)
+	defer facts.project.giveBack(facts.analysis)
 	var findings []Finding
 	ran := map[*Rule]bool{}
 	for _, r := range list {

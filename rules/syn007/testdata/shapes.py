@@ -27,3 +27,6 @@ class Data(torch.utils.data.Dataset):
     def __getitem__(self, i):
         x = self.items[i]
         return x[x > 0]
+
+
+model = Net().cuda()

@@ -24,3 +24,6 @@ class Net(nn.Module):
         for o in outs:
             h = h + o
         return h
+
+
+model = Net().cuda()

@@ -1,0 +1,46 @@
+package rules_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stepline/pyscan"
+	"stepline/rules"
+	"stepline/rules/catalog"
+)
+
+// BenchmarkProject lints the Python files of the folder named by STEPLINE_CORPUS as one project, once per iteration.
+func BenchmarkProject(b *testing.B) {
+	root := os.Getenv("STEPLINE_CORPUS")
+	if root == "" {
+		b.Skip("STEPLINE_CORPUS names no folder")
+	}
+	var files []*pyscan.File
+	lines := 0
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".py") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		files = append(files, pyscan.Parse(filepath.ToSlash(rel), string(text)))
+		lines += strings.Count(string(text), "\n")
+		return err
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		project := rules.NewProject(files)
+		for _, f := range files {
+			rules.Run(catalog.All(), rules.Target{File: f, Project: project}, rules.Config{})
+		}
+	}
+	b.ReportMetric(float64(lines)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
+}
