@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"stepline/traceindex"
@@ -135,7 +136,29 @@ func (d *document) object() error {
 		case '}':
 			w.pos++
 			d.whole = true
-			return d.judge()
+			if c := d.peek(); c == 0 && w.pos >= w.n || !d.haveEvents {
+				return d.judge()
+			}
+			behind := firstOf{}
+			behind.note(&d.p, w.pos)
+			if !d.resync(w.pos, `"traceEvents"`) {
+				return nil // text behind the end, or another document: neither is ours
+			}
+			d.p.damaged.add(behind)
+			d.whole = false
+			if !d.events() {
+				return nil
+			}
+		case '{':
+			// An event behind what looked like the list's end.
+			d.haveEvents = d.haveEvents || slices.Contains(d.keys, "traceEvents")
+			d.p.damaged.note(&d.p, w.pos)
+			if !d.haveEvents {
+				return fmt.Errorf("%w: damaged JSON at byte %d, before any event", ErrNotTrace, w.offset(w.pos))
+			}
+			if !d.events() {
+				return nil
+			}
 		default:
 			if c == 0 && w.pos >= w.n {
 				return d.judge()
@@ -144,7 +167,7 @@ func (d *document) object() error {
 				return fmt.Errorf("%w: damaged JSON at byte %d, before any event", ErrNotTrace, w.offset(w.pos))
 			}
 			d.p.damaged.note(&d.p, w.pos)
-			w.pos++
+			d.passDamage()
 			continue
 		}
 		key, ok := d.key()
@@ -171,6 +194,23 @@ func (d *document) object() error {
 			if !d.pass() {
 				return d.judge()
 			}
+		}
+	}
+}
+
+// passDamage goes to the next byte that may go on with the top-level object.
+func (d *document) passDamage() {
+	w := d.w
+	for {
+		for w.pos < w.n {
+			switch w.buf[w.pos] {
+			case '"', '{', '}', ',':
+				return
+			}
+			w.pos++
+		}
+		if !w.more() {
+			return
 		}
 	}
 }

@@ -11,7 +11,11 @@ func (d *document) events() bool {
 			w.pos++
 		case c == '{':
 			switch end := p.event(w.buf, w.pos); {
+			case end-w.pos > swallowBytes && d.escape(end): // it has swallowed others
 			case end > 0:
+				if end-w.pos > swallowBytes {
+					p.event(w.buf, w.pos) // escape has read others since
+				}
 				p.emit(w.buf, w.pos)
 				w.pos = end
 			case end == -1:
@@ -21,24 +25,37 @@ func (d *document) events() bool {
 			case d.repair():
 			default:
 				p.damaged.note(p, p.badAt)
-				if !d.resync(w.pos + 1) {
+				if !d.resync(w.pos+1, "") {
 					return false
 				}
 			}
 		case c == ']':
 			w.pos++
-			d.whole = d.array
-			return true
+			if d.array {
+				d.whole = true
+				return true
+			}
+			if c := d.peek(); c == ',' || c == '}' || c == 0 && w.pos >= w.n {
+				return true
+			}
+			p.damaged.note(p, w.pos) // a bracket in the midst of damage, not the list's end
+			if !d.resync(w.pos, "") {
+				return false
+			}
 		case c == 0 && w.pos >= w.n:
 			return false
 		default:
 			p.damaged.note(p, w.pos)
-			if !d.resync(w.pos) {
+			if !d.resync(w.pos, "") {
 				return false
 			}
 		}
 	}
 }
+
+// swallowBytes is the size from which a sound event is looked at for others within it: after damage, brackets can fit by chance
+// many events further on.
+const swallowBytes = 4 << 10
 
 // largeEventBytes is where an event that does not end makes one look for others within it: a lost bracket.
 const largeEventBytes = 1 << 20
@@ -50,13 +67,13 @@ func (d *document) grow() bool {
 	had := w.n - w.pos
 	if had > maxPieceBytes {
 		d.p.damaged.note(&d.p, w.pos)
-		return d.resync(w.pos + 1)
+		return d.resync(w.pos+1, "")
 	}
-	if had > largeEventBytes && d.escape() {
+	if had > largeEventBytes && d.escape(w.n) {
 		return true
 	}
 	if !w.more() {
-		return d.repair() || d.escape()
+		return d.repair() || d.escape(w.n)
 	}
 	for had > headroomBytes && w.n-w.pos < 2*had {
 		if !w.more() {
@@ -66,18 +83,18 @@ func (d *document) grow() bool {
 	return true
 }
 
-// escape leaves an event that does not end for the first whole one in what has been read of it.
-func (d *document) escape() bool {
+// escape leaves an event for the first whole one that lies in it, before the given end.
+func (d *document) escape(end int) bool {
 	w, p := d.w, &d.p
 	failures := 0
 	for at := w.pos + 1; failures < 64; at++ {
-		i := bytes.IndexByte(w.buf[at:w.n], '{')
+		i := bytes.IndexByte(w.buf[at:end], '{')
 		if i < 0 {
 			return false
 		}
 		at += i
 		switch end := p.event(w.buf, at); {
-		case end > 0 && p.isEvent():
+		case end > 0 && p.isEvent() && p.raw.has&(hasTs|hasID) != 0:
 			p.damaged.note(p, w.pos)
 			w.pos = at
 			return true
@@ -92,8 +109,8 @@ func (d *document) escape() bool {
 func (p *parser) isEvent() bool { return p.raw.has&hasPhase != 0 && !p.raw.name.empty() }
 
 // resync looks for the next whole event behind damage: an object with a phase and a name. The list's end cannot be told from a
-// bracket within the damage, so everything up to the next event is passed over.
-func (d *document) resync(from int) bool {
+// bracket within the damage, so everything up to the next event is passed over; but not beyond the given text, if any.
+func (d *document) resync(from int, until string) bool {
 	w, p := d.w, &d.p
 	w.pos = from
 	open := 0
@@ -107,6 +124,9 @@ func (d *document) resync(from int) bool {
 				return false
 			}
 			continue
+		}
+		if until != "" && bytes.Contains(w.buf[w.pos:w.pos+i], []byte(until)) {
+			return false
 		}
 		w.pos += i
 		end := p.event(w.buf, w.pos)

@@ -52,17 +52,23 @@ type firstOf struct {
 	n    int64
 	byte int64
 	line int64
-	what string
 }
 
-func (f *firstOf) note(p *parser, i int) { f.noteAs(p, i, "") }
-
-func (f *firstOf) noteAs(p *parser, i int, what string) {
+func (f *firstOf) note(p *parser, i int) {
 	if f.n == 0 {
 		i = min(i+p.shift, p.w.n)
-		f.byte, f.line, f.what = p.w.offset(i), p.w.line(i), what
+		f.byte, f.line = p.w.offset(i), p.w.line(i)
 	}
 	f.n++
+}
+
+// add joins what was counted apart.
+func (f *firstOf) add(other firstOf) {
+	n := f.n
+	if n == 0 {
+		*f = other
+	}
+	f.n = n + other.n
 }
 
 // name interns a piece of the block, and inspects it when it is new.
