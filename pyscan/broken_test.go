@@ -123,3 +123,28 @@ func TestHugeFile(t *testing.T) {
 		t.Fatalf("a file above the limit: %d errors, %d statements", len(file.SyntaxErrors), len(file.Module.Body))
 	}
 }
+
+// TestHostileSources are sources that must not take quadratic time: at a megabyte that would be minutes.
+func TestHostileSources(t *testing.T) {
+	for name, text := range map[string]string{
+		"wrong closings":    strings.Repeat("(", 500_000) + strings.Repeat("]", 500_000),
+		"open f-strings":    strings.Repeat("f'''{(\n", 130_000),
+		"open strings":      strings.Repeat("x = 'abc\n", 100_000),
+		"open brackets":     strings.Repeat("x = f(\nreturn\n", 70_000),
+		"decorators":        strings.Repeat("@a\n", 300_000),
+		"generators":        strings.Repeat("(x for x in ", 80_000),
+		"errors":            strings.Repeat("a b c\n", 150_000),
+		"statements":        strings.Repeat("a;", 500_000),
+		"backslashes":       strings.Repeat("\\\n", 300_000),
+		"dedents":           strings.Repeat("if a:\n    if b:\n        c\n", 40_000),
+		"nested f-strings":  strings.Repeat("f\"{f'{", 100_000),
+		"names of anything": strings.Repeat("é", 500_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := Parse("hostile.py", text)
+			if len(file.SyntaxErrors) > maxSyntaxErrors {
+				t.Errorf("%d syntax errors", len(file.SyntaxErrors))
+			}
+		})
+	}
+}

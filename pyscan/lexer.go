@@ -15,10 +15,12 @@ type lexer struct {
 	comments []Span
 	report   func(Span, string)
 
-	indents    []int    // columns of the open blocks; the first is 0
-	brackets   []uint32 // indices of the open brackets' tokens
-	lineIndent int      // column of the current logical line
-	embedded   bool     // an f-string's expression: newlines mean nothing
+	indents    []int           // columns of the open blocks; the first is 0
+	brackets   []uint32        // indices of the open brackets' tokens
+	open       [tokenKinds]int // how many of brackets are of the kind
+	wasted     int             // bytes read in vain for the ends of broken f-strings
+	lineIndent int             // column of the current logical line
+	embedded   bool            // an f-string's expression: newlines mean nothing
 }
 
 const (
@@ -281,6 +283,7 @@ func (l *lexer) decoratorAhead() bool {
 func (l *lexer) closeBrackets(lineStart, lineEnd int) {
 	l.reportUnclosed()
 	l.brackets = l.brackets[:0]
+	l.open = [tokenKinds]int{}
 	l.emit(tokenNewline, lineEnd, lineStart)
 	l.tokens[len(l.tokens)-1].cut = true
 	l.at = lineStart
@@ -384,7 +387,12 @@ func (l *lexer) stringLiteral(start int, formatted, raw bool) {
 	end := -1
 	if formatted {
 		kind = tokenFString
-		end = formattedEnd(l.text[:l.end], body, quote, triple, 0)
+		// A broken one may be read to the end of the text; many of them must not make that quadratic.
+		if l.wasted <= 8*len(l.text) {
+			if end = formattedEnd(l.text[:l.end], body, quote, triple, 0); end < 0 {
+				l.wasted += l.end - body
+			}
+		}
 	}
 	if end < 0 {
 		end = plainEnd(l.text[:l.end], body, quote, triple)

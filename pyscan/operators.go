@@ -8,6 +8,7 @@ func (l *lexer) operator(c byte) {
 	switch kind {
 	case opLeftParen, opLeftBracket, opLeftBrace:
 		l.brackets = append(l.brackets, uint32(len(l.tokens)))
+		l.open[kind]++
 	case opRightParen, opRightBracket, opRightBrace:
 		l.closeBracket(kind)
 	case tokenBad:
@@ -19,9 +20,15 @@ func (l *lexer) operator(c byte) {
 // closeBracket pops the bracket that the closing one belongs to, with unclosed ones above it; a closing
 // bracket that nothing opened changes nothing.
 func (l *lexer) closeBracket(kind tokenKind) {
-	for at := len(l.brackets) - 1; at >= 0; at-- {
-		if l.tokens[l.brackets[at]].kind == kind-1 {
-			l.brackets = l.brackets[:at]
+	if l.open[kind-1] == 0 {
+		return
+	}
+	for {
+		last := len(l.brackets) - 1
+		opened := l.tokens[l.brackets[last]].kind
+		l.brackets = l.brackets[:last]
+		l.open[opened]--
+		if opened == kind-1 {
 			return
 		}
 	}
