@@ -3,7 +3,9 @@ package analysis
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"runtime"
+	"strings"
 
 	"golang.org/x/sync/errgroup"
 
@@ -16,8 +18,11 @@ import (
 type Checked struct {
 	// Findings are sorted by path and place.
 	Findings []rules.Finding
-	// Files are the models of what was checked, in the order of their paths.
+	// Files are the models of what was checked, in the order of their paths; a notebook's is its cells as one module.
 	Files []*pyscan.File
+	// Texts are the files as read, Notebooks those that are notebooks, by model.
+	Texts     map[*pyscan.File]string
+	Notebooks map[*pyscan.File]*pyscan.Notebook
 	// Warnings tell of files that were passed over and of places that do not parse; the rest of such a file was checked.
 	Warnings []traceindex.Warning
 }
@@ -71,15 +76,13 @@ func (w *Workspace) Check(ctx context.Context, paths []string, costs rules.Costs
 
 // CheckSources lints texts as files of the workspace.
 func (w *Workspace) CheckSources(ctx context.Context, sources []Source, costs rules.Costs) (*Checked, error) {
-	checked := &Checked{Files: make([]*pyscan.File, len(sources))}
-	if err := inParallel(ctx, len(sources), func(i int) {
-		checked.Files[i] = pyscan.Parse(sources[i].Path, sources[i].Text)
-	}); err != nil {
+	checked, err := parseSources(ctx, sources)
+	if err != nil {
 		return nil, err
 	}
-	found := make([][]rules.Finding, len(sources))
+	found := make([][]rules.Finding, len(checked.Files))
 	project := w.projectOf(checked.Files)
-	if err := inParallel(ctx, len(sources), func(i int) {
+	if err := inParallel(ctx, len(checked.Files), func(i int) {
 		found[i] = w.checkIn(project, checked.Files[i], costs)
 	}); err != nil {
 		return nil, err
@@ -87,18 +90,60 @@ func (w *Workspace) CheckSources(ctx context.Context, sources []Source, costs ru
 	for i, file := range checked.Files {
 		checked.Findings = append(checked.Findings, found[i]...)
 		for _, e := range file.SyntaxErrors {
-			at := int64(e.Start)
-			checked.Warnings = append(checked.Warnings, traceindex.Warning{
-				Code:    "syntax-error",
-				Message: fmt.Sprintf("%s:%d: does not parse: %s; the rest of the file was checked", file.Path, file.Line(e.Start), e.Message),
-				File:    file.Path, Byte: &at,
-			})
+			checked.Warnings = append(checked.Warnings, checked.syntaxWarning(file, e))
 			break // one a file: what follows a mistake is often no mistake
 		}
 	}
 	rules.SortFindings(checked.Findings)
 	return checked, nil
 }
+
+// parseSources makes the models. A notebook that is none becomes a warning.
+func parseSources(ctx context.Context, sources []Source) (*Checked, error) {
+	files, notebooks, failures := make([]*pyscan.File, len(sources)), make([]*pyscan.Notebook, len(sources)), make([]error, len(sources))
+	err := inParallel(ctx, len(sources), func(i int) {
+		if !IsNotebook(sources[i].Path) {
+			files[i] = pyscan.Parse(sources[i].Path, sources[i].Text)
+			return
+		}
+		if notebooks[i], failures[i] = pyscan.ParseNotebook(sources[i].Path, []byte(sources[i].Text)); failures[i] == nil {
+			files[i] = notebooks[i].File
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	checked := &Checked{Texts: map[*pyscan.File]string{}, Notebooks: map[*pyscan.File]*pyscan.Notebook{}}
+	for i, file := range files {
+		if failures[i] != nil {
+			path := sources[i].Path
+			checked.Warnings = append(checked.Warnings, traceindex.Warning{Code: "no-notebook", File: path, Message: fmt.Sprintf("%s: not checked: %v", path, failures[i])})
+			continue
+		}
+		checked.Files = append(checked.Files, file)
+		checked.Texts[file] = sources[i].Text
+		if notebooks[i] != nil {
+			checked.Notebooks[file] = notebooks[i]
+		}
+	}
+	return checked, nil
+}
+
+// syntaxWarning tells of a place that does not parse.
+func (c *Checked) syntaxWarning(file *pyscan.File, e pyscan.SyntaxError) traceindex.Warning {
+	place := fmt.Sprintf("%s:%d", file.Path, file.Line(e.Start))
+	at := int64(e.Start)
+	warning := traceindex.Warning{Code: "syntax-error", File: file.Path, Byte: &at}
+	if notebook := c.Notebooks[file]; notebook != nil {
+		cell, line := notebook.Position(e.Start)
+		place, warning.Byte = fmt.Sprintf("%s:cell %d:%d", file.Path, cell, line), nil
+	}
+	warning.Message = fmt.Sprintf("%s: does not parse: %s; the rest of the file was checked", place, e.Message)
+	return warning
+}
+
+// IsNotebook tells a Jupyter notebook by its name.
+func IsNotebook(path string) bool { return strings.EqualFold(filepath.Ext(path), ".ipynb") }
 
 // inParallel runs work(0) … work(n−1) on all cores until ctx ends.
 func inParallel(ctx context.Context, n int, work func(i int)) error {

@@ -29,7 +29,7 @@ var skippedFolders = map[string]bool{
 	".ipynb_checkpoints": true, "site-packages": true, "__pypackages__": true, ".eggs": true, "buck-out": true,
 }
 
-// PythonFiles lists the Python files under paths (files or folders; none means the workspace), sorted, each
+// PythonFiles lists the Python files and notebooks under paths (files or folders; none means the workspace), sorted, each
 // once. Folders are searched as git sees them: .gitignore files, the setting exclude, and folders of tools are left out.
 // A path that does not exist is an error that names it; the others are listed all the same.
 func (w *Workspace) PythonFiles(paths []string) ([]string, error) {
@@ -73,7 +73,7 @@ func (w *Workspace) walk(folder string) ([]string, error) {
 			return nil
 		}
 		extension := strings.ToLower(filepath.Ext(name))
-		if extension == ".py" && !ignores.ignored(name, false) && !w.excluded(name) {
+		if (extension == ".py" || extension == ".ipynb") && !ignores.ignored(name, false) && !w.excluded(name) {
 			files = append(files, name)
 		}
 		return nil

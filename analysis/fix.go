@@ -1,11 +1,13 @@
 package analysis
 
 import (
+	"cmp"
 	"context"
-	"maps"
+	"slices"
 
 	"stepline/pyscan"
 	"stepline/rules"
+	"stepline/traceindex"
 )
 
 // Fixed is what mending gave.
@@ -66,30 +68,22 @@ func (w *Workspace) mend(ctx context.Context, checked *Checked, costs rules.Cost
 		if len(fixes) == 0 {
 			break
 		}
-		applied := rules.ApplyFixes(fixes)
-		progress := false
-		for _, taken := range applied.Taken {
-			if taken {
-				fixed.Applied++
-				progress = true
-			}
-		}
-		if !progress {
+		texts, taken := fixed.apply(fixes)
+		if taken == 0 {
 			break
 		}
-		texts := map[string]string{}
-		for file, text := range applied.Texts {
-			if _, known := fixed.Before[file.Path]; !known {
-				fixed.Before[file.Path] = file.Text
-			}
-			texts[file.Path] = text
-		}
-		maps.Copy(fixed.After, texts)
+		fixed.Applied += taken
 		sources := make([]Source, 0, len(fixed.Files))
 		for _, file := range fixed.Files {
-			text := file.Text
-			if changed, ok := texts[file.Path]; ok {
-				text = changed
+			before := fixed.Texts[file]
+			text, changed := texts[file]
+			if !changed {
+				text = before
+			} else if _, known := fixed.Before[file.Path]; !known {
+				fixed.Before[file.Path] = before
+			}
+			if changed {
+				fixed.After[file.Path] = text
 			}
 			sources = append(sources, Source{file.Path, text})
 		}
@@ -97,7 +91,64 @@ func (w *Workspace) mend(ctx context.Context, checked *Checked, costs rules.Cost
 		if err != nil {
 			return nil, err
 		}
+		again.Warnings = append(fixed.passedOver(), again.Warnings...)
 		fixed.Checked = again
 	}
 	return fixed, nil
+}
+
+// passedOver are the warnings about files that have no model and so are in no later round.
+func (c *Checked) passedOver() []traceindex.Warning {
+	return slices.DeleteFunc(slices.Clone(c.Warnings), func(w traceindex.Warning) bool { return w.Code == "syntax-error" })
+}
+
+// apply combines fixes into the new texts of the files that change, as they are stored: a notebook's as JSON. taken counts
+// the fixes that are in them.
+func (c *Checked) apply(fixes []rules.Fix) (texts map[*pyscan.File]string, taken int) {
+	applied := rules.ApplyFixes(fixes)
+	texts = map[*pyscan.File]string{}
+	inNotebooks := map[*pyscan.File][]rules.Fix{}
+	for i, fix := range fixes {
+		if !applied.Taken[i] {
+			continue
+		}
+		if file := fix.Edits[0].File; c.Notebooks[file] != nil {
+			inNotebooks[file] = append(inNotebooks[file], fix)
+			continue
+		}
+		taken++
+	}
+	for file, text := range applied.Texts {
+		if c.Notebooks[file] == nil {
+			texts[file] = text
+		}
+	}
+	for file, list := range inNotebooks {
+		text, count := writeNotebook(c.Notebooks[file], list)
+		if count > 0 {
+			texts[file], taken = text, taken+count
+		}
+	}
+	return texts, taken
+}
+
+// writeNotebook puts fixes into a notebook's JSON. A fix that the notebook cannot take (it touches a magic or two cells) is
+// left out.
+func writeNotebook(notebook *pyscan.Notebook, fixes []rules.Fix) (text string, taken int) {
+	var accepted []pyscan.Replacement
+	for _, fix := range fixes {
+		trial := slices.Clone(accepted)
+		for _, edit := range fix.Edits {
+			if r := (pyscan.Replacement{Span: edit.Span, Text: edit.New}); !slices.Contains(trial, r) {
+				trial = append(trial, r)
+			}
+		}
+		slices.SortStableFunc(trial, func(a, b pyscan.Replacement) int {
+			return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End))
+		})
+		if written, err := notebook.Replace(trial); err == nil {
+			accepted, text, taken = trial, string(written), taken+1
+		}
+	}
+	return text, taken
 }

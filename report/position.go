@@ -25,3 +25,16 @@ func LocateInFile(file *pyscan.File, offset int) Position {
 	}
 	return Position{Line: line, Column: utf8.RuneCountInString(before) + 1}
 }
+
+// LocateIn is the Locate of a set of files of which some are notebooks: there lines count within the cell.
+func LocateIn(notebooks map[*pyscan.File]*pyscan.Notebook) Locate {
+	return func(file *pyscan.File, offset int) Position {
+		at := LocateInFile(file, offset)
+		if notebook := notebooks[file]; notebook != nil {
+			if cell, line := notebook.Position(offset); cell > 0 {
+				at.Cell, at.Line = cell, line
+			}
+		}
+		return at
+	}
+}

@@ -105,9 +105,6 @@ func runCheck(cmd *cobra.Command, io streams, flags *checkFlags, paths []string)
 	if err != nil {
 		return err
 	}
-	if err := indexWorkspace(cmd.Context(), workspace); err != nil {
-		return err
-	}
 	costs, traceWarnings, traceErr := loadCosts(cmd.Context(), io, workspace, flags.traces)
 	if errors.Is(traceErr, context.Canceled) {
 		return traceErr
@@ -130,10 +127,11 @@ func runCheck(cmd *cobra.Command, io streams, flags *checkFlags, paths []string)
 			}
 		}
 	}
-	found := &report.Findings{Findings: checked.Findings, Files: len(checked.Files), Warnings: append(traceWarnings, checked.Warnings...)}
+	found := &report.Findings{Findings: checked.Findings, Files: len(checked.Files), Warnings: append(traceWarnings, checked.Warnings...),
+		Locate: report.LocateIn(checked.Notebooks)}
 	output := io
-	if stdin && fixed != nil && !flags.diff { // the mended text is the output, as formatters do it
-		if _, err := fmt.Fprint(io.out, checked.Files[0].Text); err != nil {
+	if stdin && fixed != nil && !flags.diff && len(checked.Files) > 0 { // the mended text is the output, as formatters do it
+		if _, err := fmt.Fprint(io.out, checked.Texts[checked.Files[0]]); err != nil {
 			return err
 		}
 		output.out = io.err
@@ -165,6 +163,9 @@ func checkInput(ctx context.Context, io streams, workspace *analysis.Workspace, 
 		text, err := readAllText(io.in)
 		if err != nil {
 			return nil, nil, fmt.Errorf("standard input: %w", err)
+		}
+		if err := workspace.Index(ctx, true); err != nil {
+			return nil, nil, err
 		}
 		checked, err := workspace.CheckSources(ctx, []analysis.Source{{Path: workspace.DisplayPath(flags.stdinName), Text: text}}, costs)
 		return checked, nil, err
@@ -215,7 +216,7 @@ func writePatches(io streams, before *analysis.Checked, fixed *analysis.Fixed) e
 		if !changed {
 			continue
 		}
-		if err := report.WritePatch(io.out, file.Path, file.Text, after); err != nil {
+		if err := report.WritePatch(io.out, file.Path, before.Texts[file], after); err != nil {
 			return err
 		}
 	}

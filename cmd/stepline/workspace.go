@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -31,15 +29,6 @@ func openWorkspace(ctx context.Context, _ streams, root string, change func(*ana
 		change(&settings)
 	}
 	return analysis.Open(ctx, root, settings)
-}
-
-// indexWorkspace reads the workspace's files, so that findings follow calls across them. A home folder or the root of the
-// file system is no project: only its own files are read.
-func indexWorkspace(ctx context.Context, workspace *analysis.Workspace) error {
-	root := workspace.Root()
-	home, err := os.UserHomeDir()
-	project := root != filepath.Dir(root) && (err != nil || root != filepath.Clean(home))
-	return workspace.Index(ctx, project)
 }
 
 // readAllText reads UTF-8 text to its end.
