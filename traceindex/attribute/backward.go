@@ -15,8 +15,12 @@ func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.Ev
 		if !ok || forward == traceindex.NoEvent {
 			continue
 		}
-		if a.isReduction(p, call, gpu) {
+		if a.isHook(p, call, gpu) {
 			break // a bucket's all-reduce starts in whichever node fills the bucket: it is not that node's own work
+		}
+		if p.madeInBackward(forward) {
+			g.place, g.Reason = p.backwardCallAt(p.ix.Events.StartNs[node]), reasonDouble
+			return g
 		}
 		g.Backward = true
 		if g.place = p.placeOfForward(forward); g.place != noPlace {
@@ -68,31 +72,68 @@ func (p *rankPlaces) placeOfForward(forward traceindex.EventID) placeID {
 	return p.of[forward]
 }
 
-// isReduction reports whether a launch is a gradient's reduction over ranks: a collective's kernel, or what DDP's reducer does
-// around it.
-func (a *Attribution) isReduction(p *rankPlaces, call, gpu traceindex.EventID) bool {
-	if traceindex.IsCollective(p.ix.Name(gpu)) {
-		return true
-	}
-	for e := range p.ix.Ancestors(call) {
-		if p.ix.Events.Category[e] != traceindex.CategoryOp {
-			continue
-		}
-		name := p.ix.Name(e)
-		if isEvaluateFunction(name) {
+// madeInBackward reports whether a forward op was run by a backward node itself, as with create_graph: its own backward is no
+// statement's. What a node runs through Python (recomputation of checkpoints) is.
+func (p *rankPlaces) madeInBackward(forward traceindex.EventID) bool {
+	for e := range p.ix.Ancestors(forward) {
+		switch p.ix.Events.Category[e] {
+		case traceindex.CategoryPython:
 			return false
-		}
-		if strings.HasPrefix(name, "c10d::") || strings.HasPrefix(name, "nccl:") || strings.Contains(name, "distributed.ddp.reducer") || strings.HasPrefix(name, "FSDP::post_backward") {
-			return true
+		case traceindex.CategoryOp:
+			if isEvaluateFunction(p.ix.Name(e)) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// hookReason is "gradient reduction" for a reduction and the fallback for anything else.
-func (a *Attribution) hookReason(p *rankPlaces, call, gpu traceindex.EventID, fallback string) string {
-	if a.isReduction(p, call, gpu) {
-		return reasonReduction
+// isHook reports whether a launch in a backward node is a hook's work on gradients or parameters over ranks, and not the node's: a
+// collective's kernel, or what DDP's reducer and FSDP's hooks do around it.
+func (a *Attribution) isHook(p *rankPlaces, call, gpu traceindex.EventID) bool {
+	if traceindex.IsCollective(p.ix.Name(gpu)) {
+		return true
 	}
-	return fallback
+	for e := range p.ix.Ancestors(call) {
+		name := p.ix.Name(e)
+		switch p.ix.Events.Category[e] {
+		case traceindex.CategoryOp:
+			if isEvaluateFunction(name) {
+				return false
+			}
+			if strings.HasPrefix(name, "c10d::") || strings.HasPrefix(name, "nccl:") || strings.HasPrefix(name, "fsdp::") || strings.Contains(name, "distributed.ddp.reducer") {
+				return true
+			}
+		case traceindex.CategoryPython:
+			if strings.HasPrefix(name, "torch/distributed/fsdp/") || strings.Contains(name, "/torch/distributed/fsdp/") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// hookReason says what a hook does: it reduces gradients or gathers parameters; fallback for anything else.
+func (a *Attribution) hookReason(p *rankPlaces, call, gpu traceindex.EventID, fallback string) string {
+	if !a.isHook(p, call, gpu) {
+		return fallback
+	}
+	if isGather(p.ix.Name(gpu)) {
+		return reasonGather
+	}
+	for e := range p.ix.Ancestors(call) {
+		name := p.ix.Name(e)
+		if p.ix.Events.Category[e] == traceindex.CategoryOp && isEvaluateFunction(name) {
+			break
+		}
+		if isGather(name) {
+			return reasonGather
+		}
+	}
+	return reasonReduction
+}
+
+// isGather tells an all-gather of parameters by the name of a kernel, op or function.
+func isGather(name string) bool {
+	return strings.Contains(name, "AllGather") || strings.Contains(name, "all_gather") || strings.Contains(name, "unshard")
 }

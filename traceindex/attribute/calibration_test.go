@@ -151,7 +151,7 @@ func calibrateWorkload(t *testing.T, r *recording, sources map[string]*moduleFac
 			}
 			right := int(p.line) == truth[i]
 			sum.add(p.confidence(), right, 1)
-			if (!right || p.confidence() == traceindex.ConfidenceAmbiguous) && os.Getenv("STEPLINE_SHOW") != "" {
+			if (!right || p.confidence() != traceindex.ConfidenceExact) && os.Getenv("STEPLINE_SHOW") != "" {
 				site := ""
 				if p.gate >= 0 {
 					site = fmt.Sprint(a.g.gates[p.gate].kind, a.g.gates[p.gate].name)

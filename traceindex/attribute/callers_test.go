@@ -53,21 +53,14 @@ func readCalls(t *testing.T, name string) []callRow {
 // alignment alone must find 99.5 %.
 func TestCallLines(t *testing.T) {
 	rows := readCalls(t, filepath.Join(tracesFolder, "gpt_callers", "trace.callers.json.gz"))
-	alone := t.TempDir()
-	data, err := os.ReadFile(filepath.Join(tracesFolder, "gpt_callers", "trace.json.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(alone, "trace.json.gz"), data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	trace := filepath.Join(tracesFolder, "gpt_callers", "trace.json.gz")
 	for _, c := range []struct {
 		name, trace string
 		recorded    bool
 		bar         float64
 	}{
-		{"with call lines", filepath.Join(tracesFolder, "gpt_callers", "trace.json.gz"), true, 1},
-		{"without", filepath.Join(alone, "trace.json.gz"), false, 0.995},
+		{"with call lines", trace, true, 1},
+		{"without", withoutSidecar(t, trace), false, 0.995},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run, err := load.Open(context.Background(), []string{c.trace}, load.Options{})

@@ -105,7 +105,7 @@ func (a *Attribution) placeOutside(p *rankPlaces, call, gpu traceindex.EventID) 
 		g.Reason = reasonNoSource
 		return g
 	}
-	if p.ix.Events.Thread[call] == p.ix.TrainingThread || p.hasPython(call) {
+	if p.ix.Events.Thread[call] == p.ix.TrainingThread {
 		return g
 	}
 	// A thread of autograd's own: the engine's final callbacks, reducer hooks, streams' copies.
@@ -115,16 +115,6 @@ func (a *Attribution) placeOutside(p *rankPlaces, call, gpu traceindex.EventID) 
 	}
 	g.place, g.Reason = waiting, a.hookReason(p, call, gpu, reasonAccumulation)
 	return g
-}
-
-// hasPython reports whether a call runs under a Python frame.
-func (p *rankPlaces) hasPython(call traceindex.EventID) bool {
-	for e := range p.ix.Ancestors(call) {
-		if p.ix.Events.Category[e] == traceindex.CategoryPython {
-			return true
-		}
-	}
-	return false
 }
 
 // backwardCallAt is the statement in which the training thread runs backward at a moment, noPlace if it does not.

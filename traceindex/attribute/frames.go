@@ -280,49 +280,53 @@ func (w *frameWalker) lookUp(a *alignment, source *frameSource) *placedFrame {
 	return out
 }
 
-// callOverheadNs bounds the time that entering or leaving a function takes: the interpreter's work on the frame and the profiler's
-// on its event.
-const callOverheadNs = 15_000
+// overheadNs bounds the time that the interpreter and the profiler take around a frame or between two statements; overheadSteps is
+// its weight against a statement's silent steps.
+const (
+	overheadNs    = 15_000
+	overheadSteps = 6
+)
 
 // segments cuts the frame's time: each token's to its place, and the time between two tokens to the statements passed on the way.
-// Entering and leaving the function count to the statement that called it.
+// Entering and leaving the function, and passing from one statement to the next, count to the statement that called it: they are
+// what the call costs beside its statements' own work.
 func (w *frameWalker) segments(row traceindex.EventID, placed *placedFrame) []segment {
-	c := segmentCutter{at: w.ix.Events.StartNs[row], list: make([]segment, 0, 2*len(w.children)+2)}
-	c.last = w.out.of[row]
-	caller, n := c.last, len(w.children)
+	c := segmentCutter{at: w.ix.Events.StartNs[row], caller: w.out.of[w.calledFrame(row)], list: make([]segment, 0, 2*len(w.children)+2)}
+	c.last = c.caller
+	n := len(w.children)
 	for i, child := range w.children {
-		start := w.ix.Events.StartNs[child]
-		if i == 0 {
-			c.overhead(caller, start-c.at, placed.before[0])
-		}
-		c.gap(start, placed.before[i], i > 0)
+		c.gap(w.ix.Events.StartNs[child], placed.before[i], i > 0, false)
 		c.at = max(c.at, w.ix.EndNs(child))
 		c.last = placed.tokens[i]
 		c.add(c.at, c.last)
 	}
 	end := w.ix.EndNs(row)
-	c.gap(end-overheadIn(end-c.at, placed.before[n]), placed.before[n], n > 0)
-	if len(c.list) == 0 || c.at < end {
-		c.at = end
-		c.add(end, caller)
+	c.gap(end, placed.before[n], n > 0, true)
+	if len(c.list) == 0 {
+		c.add(end, c.caller)
 	}
 	return c.list
 }
 
-// overheadIn is how much of a gap at a function's entry or exit is the call's: most of a short one, little of a long one, in
-// which the statements passed must have done something.
-func overheadIn(gapNs int64, path []stretch) int64 {
-	steps := int64(0)
-	for _, s := range path {
-		steps += int64(s.steps)
+// calledFrame is the frame that the user's code called: torch.compile runs the rest of a function after a graph break as a frame
+// of its own within it.
+func (w *frameWalker) calledFrame(row traceindex.EventID) traceindex.EventID {
+	for {
+		l, _ := w.ix.LocationOf(row)
+		_, _, resumption := dynamoResumption(l.Function)
+		parent := w.ix.Parent[row]
+		if !resumption || parent == traceindex.NoEvent {
+			return row
+		}
+		row = parent
 	}
-	return max(0, min(callOverheadNs, gapNs*6/(6+steps)))
 }
 
 // segmentCutter divides a frame's time.
 type segmentCutter struct {
-	list []segment
-	at   int64
+	list   []segment
+	at     int64
+	caller placeID
 	// last is the place of what ended at at.
 	last placeID
 }
@@ -335,33 +339,57 @@ func (c *segmentCutter) add(endNs int64, id placeID) {
 	c.list = append(c.list, segment{endNs, id})
 }
 
-func (c *segmentCutter) overhead(caller placeID, gapNs int64, path []stretch) {
-	if ns := overheadIn(gapNs, path); ns > 0 {
-		c.at += ns
-		c.add(c.at, caller)
-	}
-}
-
 // gap shares the time until a moment among the statements on the path since the last token, by their silent steps; the rest of the
-// statement before counts as one.
-func (c *segmentCutter) gap(until int64, path []stretch, rest bool) {
-	if until <= c.at {
+// statement before counts as one. Before each statement that begins, and at the function's exit, comes its overhead.
+func (c *segmentCutter) gap(until int64, path []stretch, rest, exit bool) {
+	span := until - c.at
+	if span <= 0 {
 		return
 	}
-	total, done := int64(0), int64(0)
+	steps, begins := int64(0), int64(0)
 	for _, s := range path {
-		total += int64(s.steps)
+		steps += int64(s.steps)
+		if s.begins > 0 {
+			begins++
+		}
 	}
-	if rest || total == 0 {
-		total, done = total+1, 1
+	if exit {
+		begins++
 	}
-	span := until - c.at
-	if done > 0 {
-		c.add(c.at+span*done/total, c.last)
+	if rest || steps == 0 && begins == 0 {
+		steps++
+	}
+	var overhead int64
+	if begins > 0 && c.caller != noPlace {
+		overhead = min(overheadNs, span*overheadSteps/(begins*overheadSteps+steps))
+	}
+	work := span - overhead*begins
+	spend := func(ns int64, id placeID) {
+		if ns > 0 {
+			c.at += ns
+			c.add(c.at, id)
+		}
+	}
+	if rest || len(path) == 0 && !exit {
+		spend(work/max(1, steps), c.last)
 	}
 	for _, s := range path {
-		done += int64(s.steps)
-		c.add(c.at+span*done/total, s.place)
+		if s.begins > 0 {
+			spend(overhead, c.caller)
+		}
+		if steps > 0 {
+			spend(work*int64(s.steps)/steps, s.place)
+		}
+	}
+	// What rounding left, and the exit's overhead.
+	if until > c.at {
+		last := c.caller
+		if !exit && len(path) > 0 {
+			last = path[len(path)-1].place
+		} else if !exit || last == noPlace {
+			last = c.last
+		}
+		spend(until-c.at, last)
 	}
 	c.at = until
 }

@@ -263,6 +263,9 @@ func (c *compiler) silent(s *pyscan.Site) bool {
 		return true
 	case pyscan.SiteConstruct:
 		return !c.gate.callee.class
+	case pyscan.SiteTruth:
+		tested, ok := s.Node.(pyscan.Expr)
+		return ok && c.locals.isInteger(tested)
 	}
 	return false
 }

@@ -277,6 +277,9 @@ func (l *localFacts) isInteger(e pyscan.Expr) bool {
 	case *pyscan.IfExp:
 		return l.isInteger(x.Body) && l.isInteger(x.Else)
 	case *pyscan.Compare:
+		if x.Ops[0] == "is" || x.Ops[0] == "is not" {
+			return true
+		}
 		if !l.isInteger(x.Left) {
 			return false
 		}

@@ -39,6 +39,9 @@ func kindCost(t *token, x *gate) cost {
 		return compareCost(t, x)
 	case pyscan.SiteIndex:
 		if t.kind == tokenOp && x.accepts[t.name] {
+			if t.name == "item" || t.name == "_local_scalar_dense" {
+				return x.own + 100 // a tensor of one number as an index is rare
+			}
 			return x.own
 		}
 	case pyscan.SiteSubscript:
@@ -50,9 +53,11 @@ func kindCost(t *token, x *gate) cost {
 	case pyscan.SiteSetSubscript:
 		return storeCost(t)
 	case pyscan.SiteTruth:
-		if t.kind == tokenOp && (t.name == "is_nonzero" || t.name == "item" || t.name == "_local_scalar_dense") ||
-			t.kind == tokenPython && (t.name == "__bool__" || t.name == "__len__") {
+		switch {
+		case t.kind == tokenOp && t.name == "is_nonzero", t.kind == tokenPython && (t.name == "__bool__" || t.name == "__len__"):
 			return 0
+		case t.kind == tokenOp && (t.name == "item" || t.name == "_local_scalar_dense"):
+			return 100 // a tensor's truth goes through is_nonzero
 		}
 	case pyscan.SiteIterate, pyscan.SiteUnpack:
 		return iterateCost(t)

@@ -40,6 +40,8 @@ type truthCase struct {
 	name, trace, truth, sources string
 	// unmeasured is a line whose statement began before the recording, so that the truth has nothing on it.
 	unmeasured string
+	// alone leaves the recorded call lines out.
+	alone bool
 	// backward is the bar for backward time, 0.995 if 0.
 	backward float64
 }
@@ -59,7 +61,7 @@ const tracesFolder = "../../testdata/traces"
 
 func attributeTrace(t testing.TB, trace, sources string) *attribute.Attribution {
 	t.Helper()
-	run, err := load.Open(context.Background(), []string{filepath.Join(tracesFolder, trace)}, load.Options{})
+	run, err := load.Open(context.Background(), []string{trace}, load.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,6 +75,20 @@ func attributeTrace(t testing.TB, trace, sources string) *attribute.Attribution 
 		t.Fatal(err)
 	}
 	return a
+}
+
+// withoutSidecar copies a trace to where its recorded call lines are not beside it.
+func withoutSidecar(t testing.TB, trace string) string {
+	t.Helper()
+	data, err := os.ReadFile(trace)
+	if err != nil {
+		t.Fatal(err)
+	}
+	alone := filepath.Join(t.TempDir(), filepath.Base(trace))
+	if err := os.WriteFile(alone, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return alone
 }
 
 // score is Σ min(truth, told) / Σ truth over lines.
@@ -106,6 +122,29 @@ func readTruth(t testing.TB, name string) *truthFile {
 
 func us(ns int64) float64 { return float64(ns) / 1000 }
 
+// labCases are scripts written to be hard: wrappers, decorators, routing, detection with much control flow, FSDP, a trainer class.
+var labCases = []truthCase{
+	{name: "vit", trace: "lab_vit/vit.trace.json.gz", truth: "lab_vit/vit.truth.json", sources: "lab_vit"},
+	{name: "detect", trace: "lab_detect/detect.trace.json.gz", truth: "lab_detect/detect.truth.json", sources: "lab_detect"},
+	{name: "moe", trace: "lab_moe/moe.trace.json.gz", truth: "lab_moe/moe.truth.json", sources: "lab_moe"},
+	{name: "gan", trace: "lab_gan/gan.trace.json.gz", truth: "lab_gan/gan.truth.json", sources: "lab_gan"},
+	{name: "trainer", trace: "lab_trainer/train.trace.json.gz", truth: "lab_trainer/train.truth.json", sources: "lab_trainer"},
+	{name: "ddp rank 0", trace: "lab_ddp/ddp.rank0.trace.json.gz", truth: "lab_ddp/ddp.rank0.truth.json", sources: "lab_ddp"},
+	{name: "ddp rank 1", trace: "lab_ddp/ddp.rank1.trace.json.gz", truth: "lab_ddp/ddp.rank1.truth.json", sources: "lab_ddp"},
+	{name: "fsdp rank 0", trace: "lab_fsdp/fsdp.rank0.trace.json.gz", truth: "lab_fsdp/fsdp.rank0.truth.json", sources: "lab_fsdp"},
+	{name: "fsdp rank 1", trace: "lab_fsdp/fsdp.rank1.trace.json.gz", truth: "lab_fsdp/fsdp.rank1.truth.json", sources: "lab_fsdp"},
+}
+
+// TestLabs is TestTruth over the lab recordings, by the alignment alone and with the recorded call lines.
+func TestLabs(t *testing.T) {
+	for _, c := range labCases {
+		t.Run(c.name+" recorded", func(t *testing.T) { checkTruth(t, c) })
+		alone := c
+		alone.alone = true
+		t.Run(c.name+" alone", func(t *testing.T) { checkTruth(t, alone) })
+	}
+}
+
 // TestTruth compares every line of the recorded traces with the truth beside them.
 func TestTruth(t *testing.T) {
 	for _, c := range truthCases {
@@ -115,7 +154,11 @@ func TestTruth(t *testing.T) {
 
 func checkTruth(t *testing.T, c truthCase) {
 	truth := readTruth(t, c.truth)
-	costs := attributeTrace(t, c.trace, c.sources).Costs()
+	trace := filepath.Join(tracesFolder, c.trace)
+	if c.alone {
+		trace = withoutSidecar(t, trace)
+	}
+	costs := attributeTrace(t, trace, c.sources).Costs()
 	told := map[string]*traceindex.LineCost{}
 	for i := range costs.Lines {
 		l := &costs.Lines[i]

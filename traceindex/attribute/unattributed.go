@@ -11,6 +11,8 @@ import (
 const (
 	reasonAccumulation    = "gradient accumulation"
 	reasonReduction       = "gradient reduction"
+	reasonGather          = "parameter gathering"
+	reasonDouble          = "backward of backward"
 	reasonAmbiguous       = "ambiguous"
 	reasonNoFrame         = "no Python frame"
 	reasonNoSource        = "no source in the workspace"
