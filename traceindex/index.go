@@ -64,7 +64,24 @@ type Step struct {
 
 // Run is one training run: one Index per rank, in rank order.
 type Run struct {
-	Ranks    []*Index
-	Files    []string
+	Ranks []*Index
+	Files []string
+	// Beside are inputs that are no traces but say more about one: analysis reads them.
+	Beside   []BesideFile
 	Warnings []Warning // about the set (duplicate ranks, missing ranks); each rank has its own besides
+}
+
+// FileKind is a kind of input that is no trace.
+type FileKind string
+
+const (
+	FileNsightCompute  FileKind = "nsight-compute-csv" // ncu --csv
+	FileNCCLLog        FileKind = "nccl-log"           // NCCL_DEBUG output
+	FileMemorySnapshot FileKind = "memory-snapshot"    // torch.cuda.memory._dump_snapshot
+)
+
+// BesideFile is one of them.
+type BesideFile struct {
+	Kind FileKind
+	Path string
 }

@@ -27,7 +27,11 @@ func openText(b *testing.B) (io.Reader, func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	text, _, err := unpack(f, input{path: benchTrace(), size: info.Size()}, newProgress(nil, info.Size()))
+	raw, _, err := readHead(f)
+	if err != nil {
+		b.Fatal(err)
+	}
+	text, _, err := unpack(f, raw, input{path: benchTrace(), size: info.Size()}, newProgress(nil, info.Size()))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"stepline/traceindex"
 	"stepline/traceindex/kineto"
+	"stepline/traceindex/nsys"
 )
 
 // largeBytes is the size of inputs from which memory is kept tight for the rest of the process.
@@ -47,8 +48,11 @@ func (e *Error) Unwrap() error { return e.Err }
 func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, error) {
 	inputs, errs := expand(paths)
 	if len(inputs) == 0 {
-		if len(errs) == 0 {
+		switch {
+		case len(paths) == 0:
 			errs = append(errs, errors.New("no trace given"))
+		case len(errs) == 0:
+			errs = append(errs, &Error{strings.Join(paths, ", "), errors.New("no trace in this folder")})
 		}
 		return nil, errors.Join(errs...)
 	}
@@ -62,7 +66,7 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 		debug.SetGCPercent(20)
 	}
 	progress := newProgress(opts.Progress, total)
-	indexes := make([]*traceindex.Index, len(inputs))
+	indexes := make([][]*traceindex.Index, len(inputs))
 	failures := make([]error, len(inputs))
 	parallel := cmp.Or(opts.Parallel, 2)
 	slots := make(chan struct{}, parallel)
@@ -83,18 +87,24 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 		return nil, err
 	}
 	run := &traceindex.Run{}
+	var beside []error
 	for i, in := range inputs {
+		var other besideError
 		switch {
 		case failures[i] == nil:
-			run.Ranks = append(run.Ranks, indexes[i])
+			run.Ranks = append(run.Ranks, indexes[i]...)
+		case errors.As(failures[i], &other) && !in.fromFolder:
+			run.Beside = append(run.Beside, traceindex.BesideFile{Kind: other.kind, Path: in.path})
+			beside = append(beside, &Error{in.path, failures[i]})
 		case in.fromFolder && errors.Is(failures[i], errNotOurs):
 		default:
 			errs = append(errs, &Error{in.path, failures[i]})
 		}
 	}
 	if len(run.Ranks) == 0 {
+		errs = append(errs, beside...)
 		if len(errs) == 0 {
-			errs = append(errs, fmt.Errorf("%s: no trace in this folder", strings.Join(paths, ", ")))
+			errs = append(errs, &Error{strings.Join(paths, ", "), errors.New("no trace in this folder")})
 		}
 		return nil, errors.Join(errs...)
 	}
@@ -147,11 +157,7 @@ func expand(paths []string) ([]input, []error) {
 		case errors.Is(err, fs.ErrNotExist):
 			errs = append(errs, &Error{p, errors.New("no such file or folder")})
 		default:
-			var pathErr *fs.PathError
-			if errors.As(err, &pathErr) {
-				err = pathErr.Err
-			}
-			errs = append(errs, &Error{p, err})
+			errs = append(errs, &Error{p, withoutPath(err)})
 		}
 	}
 	return inputs, errs
@@ -181,18 +187,52 @@ func walk(dir string, add func(string, int64, bool)) error {
 	})
 }
 
-// openFile reads one file into an Index.
-func openFile(ctx context.Context, in input, progress *progress, noCache bool) (*traceindex.Index, error) {
+// openFile reads one file into its ranks: one, but for an Nsight Systems export of several processes. A besideError tells a file
+// that is no trace but adds to one.
+func openFile(ctx context.Context, in input, progress *progress, noCache bool) ([]*traceindex.Index, error) {
 	defer progress.done(in.size)
 	f, err := os.Open(in.path)
 	if err != nil {
-		var pathErr *fs.PathError
-		if errors.As(err, &pathErr) {
-			err = pathErr.Err
-		}
-		return nil, err
+		return nil, withoutPath(err)
 	}
 	defer f.Close()
+	raw, text, err := readHead(f)
+	if err != nil {
+		return nil, withoutPath(err)
+	}
+	if nsys.Sniff(raw) {
+		ranks, err := nsys.Read(ctx, in.path)
+		if errors.Is(err, nsys.ErrNotExport) {
+			return nil, notOursNamed("%s", strings.TrimPrefix(err.Error(), "nsys: "+in.path+": "))
+		}
+		if err != nil {
+			return nil, errors.New(strings.TrimPrefix(err.Error(), "nsys: "+in.path+": "))
+		}
+		return ranks, nil
+	}
+	if !isJSON(text) {
+		if kind := besideKind(raw, text); kind != "" {
+			return nil, besideError{kind}
+		}
+	}
+	ix, err := openTrace(ctx, f, raw, in, progress, noCache)
+	if err != nil {
+		return nil, err
+	}
+	return []*traceindex.Index{ix}, nil
+}
+
+// withoutPath takes the path off an error that will be told with it.
+func withoutPath(err error) error {
+	var pathErr *fs.PathError
+	if errors.As(err, &pathErr) {
+		return pathErr.Err
+	}
+	return err
+}
+
+// openTrace reads one trace's JSON, or its index from the cache.
+func openTrace(ctx context.Context, f *os.File, raw []byte, in input, progress *progress, noCache bool) (*traceindex.Index, error) {
 	key, cached := keyOf(in, f)
 	cached = cached && !noCache
 	if cached {
@@ -202,7 +242,7 @@ func openFile(ctx context.Context, in input, progress *progress, noCache bool) (
 			return ix, nil
 		}
 	}
-	text, warnings, err := unpack(f, in, progress)
+	text, warnings, err := unpack(f, raw, in, progress)
 	if err != nil {
 		return nil, err
 	}

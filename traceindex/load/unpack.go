@@ -3,6 +3,7 @@ package load
 import (
 	"archive/zip"
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -31,27 +32,21 @@ func notOurs(err error, in input) error {
 	return err
 }
 
-// unpack returns the text in a file: as it is, unpacked gzip or the trace in a zip, told by the first bytes. The warnings are
+// unpack returns the text in a file: as it is, unpacked gzip or the trace in a zip, told by the first bytes (raw). The warnings are
 // complete when the text has been read to its end.
-func unpack(f *os.File, in input, progress *progress) (text io.Reader, warnings func() []traceindex.Warning, err error) {
+func unpack(f *os.File, raw []byte, in input, progress *progress) (text io.Reader, warnings func() []traceindex.Warning, err error) {
 	none := func() []traceindex.Warning { return nil }
-	var magic [4]byte
-	n, _ := io.ReadFull(f, magic[:])
-	if _, err := f.Seek(0, io.SeekStart); err != nil {
-		return nil, nil, err
-	}
 	counted := &countingReader{r: f, progress: progress}
 	switch {
-	case n >= 2 && magic[0] == 0x1f && magic[1] == 0x8b:
-		z := &members{file: in.path, in: bufio.NewReaderSize(counted, 256<<10)}
+	case bytes.HasPrefix(raw, []byte("\x1f\x8b")):
+		z := gzipMembers(in.path, counted)
 		return z, z.warnings, nil
-	case n == 4 && string(magic[:]) == "PK\x03\x04":
+	case bytes.HasPrefix(raw, []byte("PK\x03\x04")), bytes.HasPrefix(raw, []byte("PK\x05\x06")):
 		r, err := openZip(f, in)
 		return r, none, err
-	case n >= 4 && magic[0] == 0x28 && magic[1] == 0xb5 && magic[2] == 0x2f && magic[3] == 0xfd:
-		return nil, nil, notOursError{errors.New("zstd-compressed: unpack it first (zstd -d)")}
-	case n == 4 && string(magic[:]) == "SQLi":
-		return nil, nil, notOursError{errors.New("an SQLite database (an Nsight Systems export?), not a profiler trace")}
+	}
+	if is, ok := describeBinary(raw); ok {
+		return nil, nil, notOursNamed("%s", is)
 	}
 	return counted, none, nil
 }
@@ -136,7 +131,7 @@ func openZip(f *os.File, in input) (io.Reader, error) {
 		return nil, fmt.Errorf("%s in the zip: %w", best.Name, err)
 	}
 	if strings.HasSuffix(strings.ToLower(best.Name), ".gz") {
-		return &members{file: in.path, in: bufio.NewReaderSize(r, 256<<10)}, nil
+		return gzipMembers(in.path, r), nil
 	}
 	return r, nil
 }
