@@ -94,9 +94,38 @@ func (b *flowBuilder) assign(s *Assign, cur Point) Point {
 	}
 	cur = b.expr(s.Value, cur)
 	for _, t := range s.Targets {
-		cur = b.store(t, cur)
+		cur = b.assignTo(t, s.Value, cur)
 	}
 	return cur
+}
+
+// assignTo stores a value in a target. `a, b = x, y` unpacks nothing: CPython stores the elements as they are.
+func (b *flowBuilder) assignTo(target, value Expr, cur Point) Point {
+	targets, values := displayElements(target), displayElements(value)
+	if len(targets) == 0 || len(targets) != len(values) {
+		return b.store(target, cur)
+	}
+	for i, t := range targets {
+		cur = b.assignTo(t, values[i], cur)
+	}
+	return cur
+}
+
+// displayElements are the elements of a tuple or list display without a starred one, nil for anything else.
+func displayElements(e Expr) []Expr {
+	var elems []Expr
+	switch e := e.(type) {
+	case *Tuple:
+		elems = e.Elems
+	case *List:
+		elems = e.Elems
+	}
+	for _, x := range elems {
+		if _, starred := x.(*Starred); starred {
+			return nil
+		}
+	}
+	return elems
 }
 
 // augAssign loads the target, evaluates the value, applies the operator and stores; the target's own parts are evaluated once.

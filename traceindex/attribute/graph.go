@@ -245,6 +245,9 @@ const siteSilent = pyscan.SiteKind(255)
 func (c *compiler) silent(s *pyscan.Site) bool {
 	switch s.Kind {
 	case pyscan.SiteBinary, pyscan.SiteUnary:
+		if slices.ContainsFunc(s.Operands, isDisplay) {
+			return true // `out += (x,)`, `"%s" % x`
+		}
 		for _, e := range s.Operands {
 			if !c.locals.isInteger(e) {
 				return false
@@ -266,6 +269,19 @@ func (c *compiler) silent(s *pyscan.Site) bool {
 	case pyscan.SiteTruth:
 		tested, ok := s.Node.(pyscan.Expr)
 		return ok && c.locals.isInteger(tested)
+	}
+	return false
+}
+
+// isDisplay reports whether an expression makes a tuple, list, dict, set or string, on which operators leave nothing.
+func isDisplay(e pyscan.Expr) bool {
+	switch e := e.(type) {
+	case *pyscan.Tuple, *pyscan.List, *pyscan.Dict, *pyscan.Set, *pyscan.FString:
+		return true
+	case *pyscan.Comprehension:
+		return e.Kind != pyscan.GeneratorExpression
+	case *pyscan.Constant:
+		return e.Kind == pyscan.ConstString || e.Kind == pyscan.ConstBytes
 	}
 	return false
 }

@@ -317,8 +317,11 @@ func subscriptCost(t *token) cost {
 		if !indexOps[t.name] {
 			return impossible
 		}
-		if firstIndexOps[t.name] {
+		switch {
+		case firstIndexOps[t.name]:
 			return 150
+		case t.name == "item", t.name == "_local_scalar_dense", t.name == "is_nonzero":
+			return 100
 		}
 		return 0
 	case tokenPython:
