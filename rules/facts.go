@@ -17,6 +17,9 @@ type Facts struct {
 	project  *Project
 	usesGPU  bool
 	torch    bool
+
+	trips     []RoundTrip
+	tripsDone bool
 }
 
 func newFacts(target Target, config Config) *Facts {

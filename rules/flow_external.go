@@ -217,7 +217,7 @@ func (f *flow) created(a *arguments) *Value {
 		return unknownValue
 	}
 	pin := Keyword(a.call, "pin_memory")
-	return &Value{Kind: CPUTensor, Unpinned: pin == nil || IsFalse(pin.Value), Pinned: pin != nil && IsTrue(pin.Value)}
+	return &Value{Kind: CPUTensor, Unpinned: pin == nil || IsFalse(pin.Value), Pinned: pin != nil && IsTrue(pin.Value), Made: a.call, MadeIn: f.x}
 }
 
 func isSelf(e pyscan.Expr, f *flow) bool {

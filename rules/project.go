@@ -2,7 +2,6 @@ package rules
 
 import (
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -213,16 +212,25 @@ type fileIndex struct {
 	info      *loopInfo
 }
 
-var gpuWords = regexp.MustCompile(`(?i)cuda|\bdevice\b|accelerat|\btrainer\b|lightning|deepspeed|\bgpus?\b`)
+// namesGPU reports whether a text names a GPU, a device or a framework that brings one (guard g4).
+func namesGPU(text string) bool {
+	for _, word := range []string{"cuda", "CUDA", "device", "ccelerat", "Trainer", "trainer", "ightning", "eepspeed", "eepSpeed", "gpu", "GPU"} {
+		if strings.Contains(text, word) {
+			return true
+		}
+	}
+	return false
+}
 
 func newFileIndex(f *pyscan.File) *fileIndex {
-	return &fileIndex{file: f, module: modulePath(f.Path), namesGPU: gpuWords.MatchString(f.Text), torch: strings.Contains(f.Text, "torch") || strings.Contains(f.Text, "lightning")}
+	return &fileIndex{file: f, module: modulePath(f.Path), namesGPU: namesGPU(f.Text), torch: strings.Contains(f.Text, "torch") || strings.Contains(f.Text, "lightning")}
 }
 
 // ready builds the index on first use.
 func (x *fileIndex) ready() *fileIndex {
 	x.once.Do(func() {
 		x.tree = NewTree(x.file)
+		x.tree.index = x
 		x.scopes = scopesOf(x.tree)
 		x.calls = map[string][]*Site{}
 		for _, c := range x.tree.Calls {

@@ -438,6 +438,11 @@ func (f *Facts) ComesBack(s *Site) bool {
 			break
 		}
 	}
+	for _, trip := range f.RoundTrips() {
+		if trip.Copy == s {
+			return true
+		}
+	}
 	return false
 }
 

@@ -43,7 +43,8 @@ type Site struct {
 type Tree struct {
 	File  *pyscan.File
 	Sites []*Site
-	Calls []*Site // sites whose Node is *pyscan.Call
+	Calls []*Site    // sites whose Node is *pyscan.Call
+	index *fileIndex // set by it
 	// byNode finds a node's site; every expression and statement of the file is in it.
 	byNode map[pyscan.Node]*Site
 	// assigned holds the plain assignments per function, made on first use.

@@ -22,12 +22,24 @@ import (
 	"stepline/rules/syn010"
 	"stepline/rules/syn011"
 	"stepline/rules/xfr001"
+	"stepline/rules/xfr002"
+	"stepline/rules/xfr003"
+	"stepline/rules/xfr004"
+	"stepline/rules/xfr005"
+	"stepline/rules/xfr006"
+	"stepline/rules/xfr007"
 )
 
 var all = []*rules.Rule{
 	dat001.Rule,
 	dat005.Rule,
 	xfr001.Rule,
+	xfr002.Rule,
+	xfr003.Rule,
+	xfr004.Rule,
+	xfr005.Rule,
+	xfr006.Rule,
+	xfr007.Rule,
 	syn001.Rule,
 	syn002.Rule,
 	syn003.Rule,
