@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that a C compiler and a Go that can build this module are there, and prints the folder of that `go` as its last
 # line. Debian and its relatives get what is missing from apt; elsewhere it says what to install. Nothing is changed where
-# nothing is missing.
+# nothing is missing. With --with-torch also what only tests need: a Python with torch (Debian's, 300 MB) for the recorder.
 set -euo pipefail
 say() { echo "setup: $*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -24,6 +24,13 @@ command -v cc >/dev/null || command -v gcc >/dev/null || packages+=(gcc libc6-de
 [ -e /usr/include/stdlib.h ] || [ "$(uname)" != Linux ] || packages+=(libc6-dev)
 command -v make >/dev/null || packages+=(make)
 [ -d /etc/ssl/certs ] || packages+=(ca-certificates)
+if [ "${1:-}" = --with-torch ]; then
+  found=
+  for python in /usr/bin/python3 python3; do
+    if command -v "$python" >/dev/null && "$python" -c 'import torch' 2>/dev/null; then found=$python; fi
+  done
+  [ -n "$found" ] || packages+=(python3-torch)
+fi
 [ ${#packages[@]} -eq 0 ] || install_packages "${packages[@]}"
 
 # A Go of 1.21 or newer fetches the version go.mod wants by itself (GOTOOLCHAIN=auto).

@@ -116,3 +116,22 @@ func TestVersionNamesTheProgram(t *testing.T) {
 
 // number writes a JSON number as people do.
 func number(value any) string { return strconv.FormatFloat(value.(float64), 'f', -1, 64) }
+
+// TestRecordPassesTheScriptsEnd: the exit code is the script's own; one that ran well and left nothing is told so.
+func TestRecordPassesTheScriptsEnd(t *testing.T) {
+	folder := t.TempDir()
+	failed := stepline(t, folder, "", nil, "record", "-o", "runs", "--", "sh", "-c", "echo training; exit 7")
+	if failed.code != 7 || failed.out != "training\n" {
+		t.Errorf("exit %d with output %q, want the script's own 7 and its line", failed.code, failed.out)
+	}
+	nothing := stepline(t, folder, "", nil, "record", "-o", "runs", "--", "sh", "-c", "true")
+	if nothing.code != exitUsage {
+		t.Errorf("exit %d", nothing.code)
+	}
+	oneLine(t, nothing.errout, "nothing was recorded", "torch")
+	missing := stepline(t, folder, "", nil, "record")
+	if missing.code != exitUsage {
+		t.Errorf("exit %d", missing.code)
+	}
+	oneLine(t, missing.errout, "stepline record -- python train.py")
+}

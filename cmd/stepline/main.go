@@ -29,19 +29,23 @@ type streams struct {
 	out, err io.Writer
 	// environment looks a variable up (os.Getenv).
 	environment func(string) string
+	// letChildDecide leaves interrupts to a program that a command runs; nil where nothing listens to them.
+	letChildDecide func()
 }
 
 func main() {
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx := context.Background()
 	interrupts := make(chan os.Signal, 1)
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-interrupts
-		cancel() // child processes started with ctx are told
 		fmt.Fprintln(os.Stderr)
 		os.Exit(exitInterrupted) // at once: nothing half-written is left, files are replaced by renaming
 	}()
-	os.Exit(run(ctx, streams{in: os.Stdin, out: os.Stdout, err: os.Stderr, environment: os.Getenv}, os.Args[1:]))
+	os.Exit(run(ctx, streams{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr, environment: os.Getenv,
+		letChildDecide: func() { signal.Stop(interrupts) },
+	}, os.Args[1:]))
 }
 
 // exitError carries an exit code other than the default 2. A nil cause prints nothing: the output said it all.
@@ -127,6 +131,7 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		newLSPCommand(io),
 		newCheckCommand(io),
 		newLinesCommand(io),
+		newRecordCommand(io),
 		newRulesCommand(io),
 		newExplainCommand(io),
 		newVersionCommand(io),
