@@ -20,6 +20,14 @@ def _run_the_sites_own(here):
     spec.loader.exec_module(module)
 
 
+def _note(here, name):
+    """Leaves a mark by which the command can say why nothing was recorded."""
+    try:
+        open(os.path.join(here, name), "a").close()
+    except OSError:
+        pass
+
+
 def _load(here, name):
     """Compiles a part of the recorder under a name that no workspace file can have in a trace."""
     import types
@@ -77,6 +85,7 @@ class _Finder:
         if self in sys.meta_path:
             sys.meta_path.remove(self)
         try:
+            _note(self._here, "torch-seen")
             _load(self._here, "stepline_writer")
             _load(self._here, "stepline_recorder").attach(torch, os.environ["STEPLINE_RECORD"], self._started)
         except Exception as error:
@@ -93,7 +102,7 @@ def _start():
     sys.path[:] = [entry for entry in sys.path if os.path.abspath(entry) != here]
     if sys.version_info >= (3, 8) and "STEPLINE_RECORD" in os.environ:
         sys.meta_path.insert(0, _Finder(here, time.time()))
-        open(os.path.join(here, "python-seen"), "a").close()
+        _note(here, "python-seen")
     _run_the_sites_own(here)
 
 

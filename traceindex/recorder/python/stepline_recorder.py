@@ -8,7 +8,6 @@ training: every way in catches what goes wrong, says it in one line and lets go.
 import atexit
 import contextlib
 import functools
-import gc
 import json
 import os
 import sys
@@ -59,9 +58,12 @@ class Recorder:
         self.nesting = threading.local()
         self.thread = None
         self.profiler = None
+        self.frames = True  # whether Python frames are recorded
         self.range = None
         self.sources = None
         self.undo = []
+        self.afterwards = None  # runs when the hooks are out
+        self.graphs = False  # whether the script has captured a CUDA graph
 
     # ---- hooks
 
@@ -73,6 +75,7 @@ class Recorder:
         self._hook_post_step()
         self._hook_scaler()
         self._hook_profilers()
+        self._hook_graphs()
         atexit.register(self.at_exit)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
@@ -172,6 +175,20 @@ class Recorder:
         self._replace(owner, enter, start)
         self._replace(owner, "__exit__", stop)
 
+    def _hook_graphs(self):
+        owner = getattr(self.torch.cuda, "graph", None)
+        if not hasattr(owner, "__enter__"):
+            return
+        original = owner.__enter__
+        recorder = self
+
+        @functools.wraps(original)
+        def enter(self):
+            recorder.graphs = True
+            return original(self)
+
+        self._replace(owner, "__enter__", enter)
+
     def close(self):
         """Takes every hook out again; what stays of it in other objects returns at once."""
         self.state = CLOSED
@@ -179,6 +196,9 @@ class Recorder:
             with contextlib.suppress(Exception):
                 undo()
         self.undo = []
+        if self.afterwards is not None:
+            self.afterwards()
+            self.afterwards = None
         self.profiler = self.range = self.marker = self.sources = None
         self.others = {}
 
@@ -288,11 +308,12 @@ class Recorder:
                 activities.append(ProfilerActivity.CUDA)
             elif hasattr(ProfilerActivity, "XPU") and hasattr(self.torch, "xpu") and self.torch.xpu.is_available():
                 activities.append(ProfilerActivity.XPU)
+            self.frames = _frames_are_safe(self.torch)
             self.profiler = profile(
                 activities=activities,
                 record_shapes=bool(self.config["shapes"]),
                 profile_memory=bool(self.config["memory"]),
-                with_stack=True,
+                with_stack=self.frames,
             )
             self.profiler.prepare_trace()
         self.thread = threading.get_ident()
@@ -308,12 +329,15 @@ class Recorder:
 
     def _record(self):
         self.first = self.count
+        if self.torch.cuda.is_available() and self.torch.cuda.is_initialized():
+            # What was launched before the window would run in it with nothing to say where it came from.
+            self.torch.cuda.synchronize()
         with self._quietly():
             self.profiler.start_trace()
         self.state = RECORDING
         self._begin_range()
 
-    def _stop_profiler(self):
+    def _stop_profiler(self, release=False):
         """Stops the profiler in whatever state it is; returns it if it holds a recording."""
         state, profiler = self.state, self.profiler
         self.state = WAITING
@@ -325,20 +349,43 @@ class Recorder:
                 profiler.start_trace()
         else:
             return None
-        self._let_go_of_cupti()
+        if release:
+            self._let_go_of_cupti()
         with self._quietly():
             profiler.stop_trace()
         return profiler if state == RECORDING else None
 
     def _let_go_of_cupti(self):
-        """Has Kineto detach CUPTI at the end; attached but idle it slows every launch that follows.
+        """Has Kineto detach CUPTI when it stops; attached but idle it slows every launch that follows.
 
-        Kineto reads the variable when a trace stops and when the next one starts, so it stays set
-        (libkineto, CuptiActivityApi.cpp). torch keeps it off where CUDA graphs are in use
-        (torch/profiler/profiler.py): then this does too.
+        Kineto reads TEARDOWN_CUPTI when a trace stops, and when the next one starts, to attach again
+        (libkineto, CuptiActivityApi.cpp). Left set it would detach after each profiler of the script
+        too, so it goes when the first of those stops. torch keeps it off where CUDA graphs are in use
+        (torch/profiler/profiler.py); so does this, and before CUDA 12, where attaching again crashed.
         """
-        if self.config.get("release", True) and self.torch.cuda.is_available() and not _uses_cuda_graphs(self.torch):
-            os.environ.setdefault("TEARDOWN_CUPTI", "1")
+        cuda = str(getattr(self.torch.version, "cuda", None) or "0")
+        wanted = self.config.get("release", True) and self.torch.cuda.is_available() and int(cuda.split(".")[0]) >= 12
+        if not wanted or self.graphs or "TEARDOWN_CUPTI" in os.environ:
+            return
+        inductor = sys.modules.get("torch._inductor.config")
+        if inductor is not None and inductor.triton.cudagraphs:
+            return
+        os.environ["TEARDOWN_CUPTI"] = "1"
+        profile = self.torch.autograd.profiler.profile
+
+        def hook():
+            stop = profile.__exit__
+
+            @functools.wraps(stop)
+            def once(self, *args, **kwargs):
+                os.environ.pop("TEARDOWN_CUPTI", None)
+                if profile.__exit__ is once:
+                    profile.__exit__ = stop
+                return stop(self, *args, **kwargs)
+
+            profile.__exit__ = once
+
+        self.afterwards = hook
 
     def finish(self, why=None):
         """Ends the window and writes what was recorded; why says what ended it early."""
@@ -346,7 +393,7 @@ class Recorder:
         partial = None
         if self.range is not None:
             partial = "ProfilerStep#%d" % (self.first + self.done)
-        profiler = self._stop_profiler()
+        profiler = self._stop_profiler(release=why is None)
         summary = {
             "first": self.first,
             "done": self.done,
@@ -361,6 +408,11 @@ class Recorder:
         if not self.done:
             steps = "a part of step %d" % self.first
         message = "wrote %s: %s" % (os.path.join(self.config["dir"], self.name), steps)
+        if not self.frames:
+            message += (
+                " without Python frames, so without time per line (torch %s crashes on Python %d.%d when it records "
+                "them; 2.8 does not)" % ((self.torch.__version__,) + sys.version_info[:2])
+            )
         if why:
             message += " of the %d asked for, %s" % (self.config["steps"], why)
         else:
@@ -372,6 +424,12 @@ class Recorder:
         """Something in the recorder failed: let go of the profiler, say so once, record nothing more."""
         with contextlib.suppress(Exception):
             self._stop_profiler()
+        if "replay stack" in reason:
+            # https://github.com/pytorch/pytorch/pull/155446: 3.12.0 to 3.12.4 lose C calls.
+            reason = "torch %s could not put the recorded Python calls together on Python %s; newer ones of both can" % (
+                self.torch.__version__,
+                sys.version.split()[0],
+            )
         self.report("failed", "not recorded: %s; the script goes on without the profiler" % reason)
         self.close()
 
@@ -483,12 +541,13 @@ def _code_of_marking():
 _marking_code = _code_of_marking()
 
 
-def _uses_cuda_graphs(torch):
-    graph = getattr(torch.cuda, "CUDAGraph", None)
-    if graph is not None and any(isinstance(thing, graph) for thing in gc.get_objects()):
-        return True
-    inductor = sys.modules.get("torch._inductor.config")
-    return bool(inductor is not None and getattr(getattr(inductor, "triton", None), "cudagraphs", False))
+def _frames_are_safe(torch):
+    """Whether with_stack=True can be used: before 2.8 it crashes the process on Python 3.13.
+
+    https://github.com/pytorch/pytorch/issues/148273
+    """
+    version = [int(part) if part.isdigit() else 0 for part in str(torch.__version__).split("+")[0].split(".")[:2]]
+    return sys.version_info < (3, 13) or version >= [2, 8]
 
 
 def _script_line():

@@ -1,0 +1,67 @@
+// Package recorder runs an unmodified training script with torch.profiler attached and writes a trace with its call lines and
+// the sources that ran. It holds a Python part, embedded in the binary, and [Run], which `stepline record` calls. It knows no
+// trace reader and no Python source; cmd may import it, and whoever wants to read [Sources].
+//
+// # How the script is run
+//
+// The command is started as it was given, with two additions to its environment: PYTHONPATH gets a folder with a sitecustomize
+// in front, STEPLINE_RECORD the settings. So argv, __main__, the working folder, `python -m`, torchrun, exit codes and signals
+// are the script's own, and every Python process below it is reached. In each, sitecustomize takes its folder off sys.path,
+// runs the site's own sitecustomize and waits for `import torch`; a process that never imports torch pays a file read. `python
+// -I`, `-E` and `-S` shut sitecustomize out: Run then says so.
+//
+// # The window
+//
+// A step ends where an optimizer's step() returns, or where GradScaler.step() returns without having called it. With several
+// optimizers the one that steps last in the script's round marks the steps: the first one seen until a round is complete.
+// After Warmup steps (the last of them with the profiler warming up) Steps steps are recorded as ProfilerStep#N, N counting
+// the script's steps from 0. Then the files are written, the hooks are taken out, and CUPTI is detached. A script that ends
+// earlier gets what was recorded until then: the piece after the last whole step is no ProfilerStep.
+//
+// One process records per script name and rank; the first that trains. Worker processes that step no optimizer record
+// nothing. A profiler of the script's own goes first: ours waits, or ends its window, and says so.
+//
+// # Cost
+//
+// Outside the window one Python call per optimizer step before it (0.2 µs), nothing after it. On an H200 with torch 2.11, a
+// loop of 350 launches a step took 4.02 ms a step without the recorder and 4.25 ms after a recorder's window (means of three
+// medians; the runs spread over 0.8 ms), but 5.26 ms while CUPTI stayed attached after the window, as it does after
+// torch.profiler: hence the detaching (testdata/lab/overhead.sh). The script waits once, for the files to be written: 0.4 to
+// 0.7 s for the lab traces of 20,000 to 40,000 events.
+//
+// # Files
+//
+// Into the folder Options.OutDir, for a script train.py, in a distributed run with `.rankN` after the stem:
+//
+//	train.trace.json.gz           the trace, as Kineto writes it
+//	train.trace.callers.json.gz   its call lines
+//	train.trace.sources.json.gz   the sources that ran, rank and versions
+//
+// Call lines are a JSON list with a row for each Python or C function called in the window:
+//
+//	[event name, start in ns since 1970, caller's file, caller's line, caller's function, callee's first line or null]
+//
+// taken from torch's own event tree (prof.profiler.kineto_results.experimental_event_tree()). Name and start are those of the
+// trace's python_function event: start = baseTimeNanoseconds + ts·1000. The line is the one that was running in the caller when
+// it made the call; in a statement of several lines it can be any of them. Before torch 2.4 a trace's ts is cut to whole
+// microseconds. The file is named as in the trace: cut at sys.path entries.
+//
+// Sources are one JSON object, [Sources] in Go. Of each Python file in the workspace (Options.Root, and the main script's
+// folder) that the process had imported or that has a frame in the trace, site-packages and virtual environments apart:
+// its path relative to the root (absolute outside it), the names under which the trace speaks of it, size, SHA-256, for each
+// line the first 12 hex digits of the SHA-256 of its bytes without the line ending (\n, \r\n or \r; so line endings may change
+// without changing a hash), and the text itself unless Options.OmitText. They are read in the window's warm-up step, after the
+// imports: modified_after_start tells that a file was written after the process had started, so that what ran may be older.
+//
+// # Versions
+//
+// Python 3.8 and newer, torch 1.13 to 2.11 (run here: 1.13 on 3.11, 2.1 on 3.9, 2.11 on 3.11 and 3.12). Before torch 2.8,
+// recording Python frames on 3.13 crashes the process; there the trace is recorded without frames, and the message says so. A
+// torch built without Kineto (Debian's) exports no Python frames: there the trace is written from the event tree.
+//
+// # Tests
+//
+// The tests drive a real Python with torch: the one named by STEPLINE_TEST_PYTHON, else the first of /usr/bin/python3 and
+// python3 that can import it. CI installs Debian's python3-torch (`apt-get install -y python3-torch`); with CI=true a missing
+// torch fails the tests, elsewhere they are skipped.
+package recorder

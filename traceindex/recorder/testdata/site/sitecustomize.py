@@ -1,0 +1,3 @@
+import os
+
+os.environ["SITE_SEEN"] = "yes"
