@@ -8,7 +8,7 @@ import (
 
 // LineMap tells where the statements of an older text stand in a newer one. A function whose statements are the same, one
 // for one, is followed wherever it went (moved, indented, renamed, comments and blank lines between its statements); one that
-// changed inside is stale: its old lines are only placed where the same statement still stands, and never as if they were fresh.
+// changed inside is stale: its old lines are placed as well as can be, and never as if they were fresh.
 type LineMap struct {
 	same bool
 	to   map[int]place // old line → new
@@ -58,8 +58,7 @@ func FollowLines(older, newer *pyscan.File) *LineMap {
 			for k := range o.statements {
 				m.put(o.statements[k].line, n.statements[k].line, true)
 			}
-			m.put(o.function.DefLine, n.function.DefLine, true)
-			m.put(o.function.FirstLine, n.function.FirstLine, true)
+			m.putDef(o, n, true)
 			continue
 		}
 		m.Changed = append(m.Changed, n.function)
@@ -77,24 +76,43 @@ func (m *LineMap) put(old, line int, fresh bool) {
 	}
 }
 
-// placeStale puts the old lines of a changed function where the same statement, alone of its text, still stands.
+// placeStale puts the old lines of a changed function, to be shown as stale: statements before and after the change on the
+// same statements, changed ones on those in their place where there are as many, others where their text, alone, still stands.
 func (m *LineMap) placeStale(o, n *body) {
-	count, at := map[string]int{}, map[string]int{}
-	for _, s := range n.statements {
+	old, now := o.statements, n.statements
+	for len(old) > 0 && len(now) > 0 && old[0].text == now[0].text {
+		m.put(old[0].line, now[0].line, false)
+		old, now = old[1:], now[1:]
+	}
+	for len(old) > 0 && len(now) > 0 && old[len(old)-1].text == now[len(now)-1].text {
+		m.put(old[len(old)-1].line, now[len(now)-1].line, false)
+		old, now = old[:len(old)-1], now[:len(now)-1]
+	}
+	count, at, oldCount := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, s := range now {
 		count[s.text]++
 		at[s.text] = s.line
 	}
-	oldCount := map[string]int{}
-	for _, s := range o.statements {
+	for _, s := range old {
 		oldCount[s.text]++
 	}
-	for _, s := range o.statements {
-		if count[s.text] == 1 && oldCount[s.text] == 1 {
+	for i, s := range old {
+		switch {
+		case count[s.text] == 1 && oldCount[s.text] == 1:
 			m.put(s.line, at[s.text], false)
+		case len(old) == len(now):
+			m.put(s.line, now[i].line, false)
 		}
 	}
-	m.put(o.function.DefLine, n.function.DefLine, false)
-	m.put(o.function.FirstLine, n.function.FirstLine, false)
+	m.putDef(o, n, false)
+}
+
+// putDef puts a def's own lines; the top level has none.
+func (m *LineMap) putDef(o, n *body, fresh bool) {
+	if o.function.Parent != nil && n.function.Parent != nil {
+		m.put(o.function.DefLine, n.function.DefLine, fresh)
+		m.put(o.function.FirstLine, n.function.FirstLine, fresh)
+	}
 }
 
 // body is a function with the statements that run in its own frame.

@@ -325,6 +325,7 @@ func (c *fakeClient) quit() {
 func session(t *testing.T, options Options, test func(t *testing.T, c *fakeClient)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
+		options.NoWatch = true // the system's watcher blocks where a bubble cannot see
 		c := startClient(t, options)
 		done := false
 		defer func() {

@@ -93,7 +93,7 @@ func TestUnknownMethods(t *testing.T) {
 
 func TestLifeCycle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := startClient(t, Options{})
+		c := startClient(t, Options{NoWatch: true})
 		if err := c.call("textDocument/hover", object{}, nil); err == nil || err.Code != -32002 {
 			t.Errorf("before initialize: %v", err)
 		}
@@ -142,7 +142,7 @@ func TestExitWithoutShutdownAndEndOfInput(t *testing.T) {
 		"cut message":  {func(c *fakeClient) { c.raw("Content-Length: 100\r\n\r\n{"); _ = c.in.Close() }, io.ErrUnexpectedEOF},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			c := startClient(t, Options{})
+			c := startClient(t, Options{NoWatch: true})
 			c.initialize("", fullCapabilities(), nil)
 			c.open("file:///x.py", strings.Repeat("x = torch.load(p)\n", 1000))
 			test.end(c)
@@ -212,7 +212,7 @@ func TestServeNeedsNoReader(t *testing.T) {
 		inR, inW := io.Pipe()
 		outR, outW := io.Pipe()
 		served := make(chan error, 1)
-		go func() { served <- Serve(context.Background(), inR, outW, Options{}) }()
+		go func() { served <- Serve(context.Background(), inR, outW, Options{NoWatch: true}) }()
 		send := func(body string) { _, _ = inW.Write(wire.AppendFrame(nil, []byte(body))) }
 		send(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"capabilities":{}}}`)
 		send(`{"jsonrpc":"2.0","method":"initialized","params":{}}`)

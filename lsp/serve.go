@@ -23,6 +23,8 @@ type Options struct {
 	Directory string
 	// WatchParent makes the server end when the process named in initialize is gone.
 	WatchParent bool
+	// NoWatch keeps the server from watching files with the operating system's means where the client cannot.
+	NoWatch bool
 	// Cache is the folder for finished trace indexes, "" for none.
 	Cache string
 }

@@ -38,7 +38,7 @@ func (s *server) registerWatchers() {
 		}
 		registrations = append(registrations, protocol.Registration{ID: "stepline-files", Method: "workspace/didChangeWatchedFiles",
 			RegisterOptions: encode(map[string]any{"watchers": globs})})
-	} else {
+	} else if !s.options.NoWatch {
 		s.watch.startHere()
 	}
 	if s.client.can.Workspace.DidChangeConfiguration.DynamicRegistration {
