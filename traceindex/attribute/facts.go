@@ -18,6 +18,8 @@ type moduleFacts struct {
 	classes                map[string]*classFacts
 	// aliases are other names a module-level name stands for (`from x import y as z`, `f = obj.g`).
 	aliases map[string][]string
+	// torchNames are names bound to torch or one of its functional modules (`import torch.nn.functional as F`).
+	torchNames map[string]bool
 	// callables counts the functions of each name in the file.
 	callables map[string]int
 }
@@ -31,6 +33,8 @@ type classFacts struct {
 	attributes map[string]classSet
 	// registered are the buffers, parameters and modules registered by name.
 	registered map[string]bool
+	// numbers are attributes that the class only ever gives literal numbers or adds such to.
+	numbers map[string]bool
 	// contents are the classes named inside a container's construction (`nn.ModuleList(Layer(d) for …)`).
 	contents map[string]classSet
 }
@@ -45,7 +49,7 @@ func newModuleFacts(file *pyscan.File) *moduleFacts {
 	m := &moduleFacts{
 		file: file, imports: map[string]bool{}, definitions: map[string]bool{}, functions: map[string]*pyscan.Function{},
 		generators: map[string]bool{}, coroutines: map[string]bool{}, classes: map[string]*classFacts{}, aliases: map[string][]string{},
-		callables: map[string]int{},
+		callables: map[string]int{}, torchNames: map[string]bool{},
 	}
 	for _, fn := range file.Functions {
 		m.callables[fn.Name]++
@@ -116,6 +120,9 @@ func (m *moduleFacts) importsOf(s pyscan.Stmt) {
 			m.aliases[bound] = append(m.aliases[bound], n.Name)
 		}
 		m.imports[bound] = true
+		if n.Name == "torch" || n.Name == "torch.nn.functional" || imported.Module == "torch.nn" && n.Name == "functional" {
+			m.torchNames[bound] = true
+		}
 	}
 }
 
@@ -153,7 +160,8 @@ func (m *moduleFacts) inherit(c *classFacts, class *pyscan.Class) {
 }
 
 func newClassFacts(class *pyscan.Class) *classFacts {
-	c := &classFacts{class: class, methods: map[string]*pyscan.Function{}, properties: map[string]*pyscan.Function{}, attributes: map[string]classSet{}, contents: map[string]classSet{}, registered: map[string]bool{}}
+	c := &classFacts{class: class, methods: map[string]*pyscan.Function{}, properties: map[string]*pyscan.Function{}, attributes: map[string]classSet{}, contents: map[string]classSet{}, registered: map[string]bool{}, numbers: map[string]bool{}}
+	other := map[string]bool{}
 	for _, method := range class.Methods {
 		if isProperty(method) {
 			c.properties[method.Name] = method
@@ -164,9 +172,42 @@ func newClassFacts(class *pyscan.Class) *classFacts {
 		ownStatements(method.Body, func(s pyscan.Stmt) {
 			c.assigned(s, self)
 			c.register(s, self)
+			c.counted(s, self, other)
 		})
 	}
+	for name := range other {
+		delete(c.numbers, name)
+	}
 	return c
+}
+
+// counted notes attributes that get numbers; other collects those that get anything else.
+func (c *classFacts) counted(s pyscan.Stmt, self string, other map[string]bool) {
+	note := func(target, value pyscan.Expr) {
+		if a, ok := target.(*pyscan.Attribute); ok && isName(a.Value, self) {
+			if isNumeral(value) {
+				c.numbers[a.Attr] = true
+			} else {
+				other[a.Attr] = true
+			}
+		}
+	}
+	switch s := s.(type) {
+	case *pyscan.Assign:
+		for _, t := range s.Targets {
+			values := elementsOf(s.Value)
+			for i, e := range elementsOf(t) {
+				if i < len(values) {
+					note(e, values[i])
+				} else {
+					note(e, nil)
+				}
+			}
+			note(t, s.Value)
+		}
+	case *pyscan.AugAssign:
+		note(s.Target, s.Value)
+	}
 }
 
 // assigned notes the class of `self.x = …`.

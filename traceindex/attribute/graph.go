@@ -42,6 +42,7 @@ type gate struct {
 	line     int32
 	skip     cost
 	repeats  bool
+	tensor   bool // of a subscript: its value is a tensor
 	callee   callee
 	// own is what taking an index element or an attribute costs by itself.
 	own cost
@@ -138,7 +139,11 @@ func (g *graph) tieSubscripts() {
 			}
 		case pyscan.SiteSubscript:
 			if first >= 0 {
-				g.connect(g.gates[first].from, x.to, skipOptional)
+				whole := skipOptional
+				if x.tensor {
+					whole = skipOperator
+				}
+				g.connect(g.gates[first].from, x.to, whole)
 			}
 			first = -1
 		default:
@@ -205,6 +210,7 @@ func (c *compiler) compile(s *pyscan.Site) {
 		c.index(s.Node.(pyscan.Expr))
 	case pyscan.SiteSubscript:
 		x.repeats = true
+		x.tensor = c.module.isTensor(c.locals, s.Node.(*pyscan.Subscript).Value)
 	case pyscan.SiteGenerator:
 		x.repeats = true
 		e := s.Node.(*pyscan.Comprehension)
@@ -216,17 +222,37 @@ func (c *compiler) compile(s *pyscan.Site) {
 		x.repeats = true
 		c.next(s)
 	case pyscan.SiteBinary, pyscan.SiteUnary:
-		if slices.ContainsFunc(s.Operands, c.isModuleResult) {
-			x.skip = skipOperator
-		}
+		c.operator(s)
 	case pyscan.SiteCompare:
 		x.repeats = s.Name == "in" || s.Name == "not in"
+		if !x.repeats {
+			c.operator(s)
+		}
 	default:
 		x.repeats = true
 	}
 	if c.silent(s) {
 		x.kind = siteSilent
 	}
+}
+
+// unlikelyOperator is what it costs to believe that an operator on what looks like numbers left an event.
+const unlikelyOperator cost = 500
+
+// operator sets what an operator's operands say: on a tensor it must leave an event, on numbers it can leave none.
+func (c *compiler) operator(s *pyscan.Site) {
+	x := c.gate
+	tensor := func(e pyscan.Expr) bool { return c.isModuleResult(e) || c.module.isTensor(c.locals, e) }
+	if slices.ContainsFunc(s.Operands, tensor) {
+		x.skip = skipOperator
+		return
+	}
+	for _, e := range s.Operands {
+		if !c.locals.isNumber(e) {
+			return
+		}
+	}
+	x.own = unlikelyOperator
 }
 
 // isModuleResult reports whether an expression is the result of calling a submodule of the own class.

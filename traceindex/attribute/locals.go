@@ -8,6 +8,10 @@ type localFacts struct {
 	bound map[string]bool
 	// integers are names that hold Python numbers whatever happens: operators on them leave no event.
 	integers map[string]bool
+	// numbers are integers, and parameters with a number as their default, and what follows from them: almost surely Python numbers.
+	numbers map[string]bool
+	// tensors are names that only ever hold results of tensor functions.
+	tensors map[string]bool
 	// aliases are the callables a name may stand for: `f = obj.g` and parameters' defaults.
 	aliases map[string][]string
 	// classes are the classes a local may be an instance of, known from the own class's attributes.
@@ -24,10 +28,14 @@ type localFacts struct {
 type value struct {
 	expr    pyscan.Expr
 	integer bool
+	// parameter is set for what a caller passes.
+	parameter *pyscan.Parameter
+	// operator tells that the value is combined with what was there (`x += value`).
+	operator bool
 }
 
 func newLocalFacts(module *moduleFacts, fn *pyscan.Function) *localFacts {
-	l := &localFacts{bound: map[string]bool{}, integers: map[string]bool{}, aliases: map[string][]string{}, classes: map[string]classSet{}, sources: map[string][]string{}, iterated: map[pyscan.Expr]bool{}}
+	l := &localFacts{bound: map[string]bool{}, integers: map[string]bool{}, numbers: map[string]bool{}, tensors: map[string]bool{}, aliases: map[string][]string{}, classes: map[string]classSet{}, sources: map[string][]string{}, iterated: map[pyscan.Expr]bool{}}
 	l.own, l.self = module.classOf(fn)
 	assigned := map[string][]value{}
 	note := func(target pyscan.Expr, v value) { l.note(assigned, target, v) }
@@ -38,7 +46,7 @@ func newLocalFacts(module *moduleFacts, fn *pyscan.Function) *localFacts {
 		}
 		for _, p := range scope.Params {
 			l.bound[p.Name] = true
-			assigned[p.Name] = append(assigned[p.Name], value{})
+			assigned[p.Name] = append(assigned[p.Name], value{parameter: p})
 			l.addAlias(p.Name, p.Default)
 		}
 		pyscan.Walk(scope, func(n pyscan.Node) bool {
@@ -51,7 +59,11 @@ func newLocalFacts(module *moduleFacts, fn *pyscan.Function) *localFacts {
 			l.bound[name] = true
 		}
 	}
-	l.inferIntegers(assigned)
+	l.infer(assigned, l.integers, func(v value) bool { return v.integer || v.expr != nil && l.isInteger(v.expr) })
+	l.infer(assigned, l.numbers, func(v value) bool {
+		return v.integer || v.parameter != nil && isNumeral(v.parameter.Default) || v.expr != nil && l.isNumber(v.expr)
+	})
+	l.infer(assigned, l.tensors, func(v value) bool { return v.expr != nil && (v.operator || module.isTensor(l, v.expr)) })
 	return l
 }
 
@@ -64,7 +76,7 @@ func (l *localFacts) visit(n pyscan.Node, note func(pyscan.Expr, value)) {
 			l.assign(t, n.Value)
 		}
 	case *pyscan.AugAssign:
-		note(n.Target, value{expr: n.Value})
+		note(n.Target, value{expr: n.Value, operator: true})
 	case *pyscan.NamedExpr:
 		note(n.Target, value{expr: n.Value})
 		l.assign(n.Target, n.Value)
@@ -244,17 +256,17 @@ func elementsOf(e pyscan.Expr) []pyscan.Expr {
 	return nil
 }
 
-// inferIntegers keeps the names whose every value is a Python number, going round until nothing changes.
-func (l *localFacts) inferIntegers(assigned map[string][]value) {
+// infer fills set with the names all of whose values hold, going round until nothing changes; values are judged by the set itself.
+func (l *localFacts) infer(assigned map[string][]value, set map[string]bool, holds func(value) bool) {
 	for name := range assigned {
-		l.integers[name] = true
+		set[name] = true
 	}
 	for changed := true; changed; {
 		changed = false
-		for name := range l.integers {
+		for name := range set {
 			for _, v := range assigned[name] {
-				if !v.integer && (v.expr == nil || !l.isInteger(v.expr)) {
-					delete(l.integers, name)
+				if !holds(v) {
+					delete(set, name)
 					changed = true
 					break
 				}
@@ -263,59 +275,64 @@ func (l *localFacts) inferIntegers(assigned map[string][]value) {
 	}
 }
 
+// isNumeral reports whether an expression is a literal number.
+func isNumeral(e pyscan.Expr) bool {
+	if u, ok := e.(*pyscan.UnaryOp); ok && u.Op == "-" {
+		e = u.Operand
+	}
+	c, ok := e.(*pyscan.Constant)
+	return ok && (c.Kind == pyscan.ConstInt || c.Kind == pyscan.ConstFloat)
+}
+
 // isInteger reports whether an expression is a Python number or string, so that operators on it leave no event.
-func (l *localFacts) isInteger(e pyscan.Expr) bool {
+func (l *localFacts) isInteger(e pyscan.Expr) bool { return l.numeric(e, l.integers, false) }
+
+// isNumber is isInteger for what is almost surely a number.
+func (l *localFacts) isNumber(e pyscan.Expr) bool { return l.numeric(e, l.numbers, true) }
+
+// numeric judges an expression by the names in known; loose also trusts attributes of the own class that only ever get numbers.
+func (l *localFacts) numeric(e pyscan.Expr, known map[string]bool, loose bool) bool {
+	all := func(list ...pyscan.Expr) bool {
+		for _, x := range list {
+			if !l.numeric(x, known, loose) {
+				return false
+			}
+		}
+		return true
+	}
 	switch x := e.(type) {
 	case *pyscan.Constant, *pyscan.FString:
 		return true
 	case *pyscan.Name:
-		return l.integers[x.ID]
+		return known[x.ID]
 	case *pyscan.BinOp:
-		return l.isInteger(x.Left) && l.isInteger(x.Right)
+		return all(x.Left, x.Right)
 	case *pyscan.UnaryOp:
-		return x.Op == "not" || l.isInteger(x.Operand)
+		return x.Op == "not" || all(x.Operand)
 	case *pyscan.IfExp:
-		return l.isInteger(x.Body) && l.isInteger(x.Else)
+		return all(x.Body, x.Else)
+	case *pyscan.BoolOp:
+		return all(x.Values...)
 	case *pyscan.Compare:
 		if x.Ops[0] == "is" || x.Ops[0] == "is not" {
 			return true
 		}
-		if !l.isInteger(x.Left) {
-			return false
-		}
-		for _, r := range x.Rights {
-			if !l.isInteger(r) {
-				return false
-			}
-		}
-		return true
+		return all(x.Left) && all(x.Rights...)
 	case *pyscan.Attribute:
+		if loose && l.own != nil && l.self != "" && isName(x.Value, l.self) && l.own.numbers[x.Attr] {
+			return true
+		}
 		return x.Attr == "ndim" || x.Attr == "shape" || x.Attr == "itemsize"
 	case *pyscan.Subscript:
 		return isShape(x.Value)
 	case *pyscan.Call:
-		return l.isIntegerCall(x)
+		name := pyscan.LastName(x.Func)
+		if _, plain := x.Func.(*pyscan.Name); plain {
+			return integerFunctions[name] || (name == "min" || name == "max" || name == "sum" || name == "abs") && len(x.Args) > 0 && all(x.Args...)
+		}
+		return integerMethods[name] || pyscan.RootName(x.Func) == "math"
 	}
 	return false
-}
-
-func (l *localFacts) isIntegerCall(x *pyscan.Call) bool {
-	name := pyscan.LastName(x.Func)
-	if _, plain := x.Func.(*pyscan.Name); plain {
-		if integerFunctions[name] {
-			return true
-		}
-		if name != "min" && name != "max" && name != "sum" && name != "abs" || len(x.Args) == 0 {
-			return false
-		}
-		for _, a := range x.Args {
-			if !l.isInteger(a) {
-				return false
-			}
-		}
-		return true
-	}
-	return integerMethods[name] || pyscan.RootName(x.Func) == "math"
 }
 
 // classOf is the class whose method a function is, or lies in, and the name of that method's first parameter.

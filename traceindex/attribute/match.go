@@ -10,6 +10,10 @@ import (
 // matchCost is what it costs to believe that a token was left by a gate; impossible if it cannot have been.
 func matchCost(t *token, x *gate) cost {
 	c := kindCost(t, x)
+	switch x.kind {
+	case pyscan.SiteBinary, pyscan.SiteUnary, pyscan.SiteCompare:
+		c = min(c+x.own, impossible)
+	}
 	if c < impossible && t.callLine > 0 && int32(t.callLine) != x.line {
 		// The call's line is recorded: only gaps in the source's model may overrule it.
 		return impossible
