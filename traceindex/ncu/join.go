@@ -2,6 +2,7 @@ package ncu
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -206,7 +207,13 @@ var notCompared = map[string]bool{
 	"void": true, "lambda": true,
 }
 
+// casts are the types Nsight Systems writes before template arguments: "elementwise_kernel<(int)128, (bool)1>".
+var casts = regexp.MustCompile(`\((?:(?:un)?signed |std::)?(?:bool|char|short|int|long|long long|size_t)\)(-?[0-9])`)
+
 func words(text string) []string {
+	if strings.Contains(text, "<(") || strings.Contains(text, ", (") {
+		text = casts.ReplaceAllString(text, "$1")
+	}
 	var list []string
 	for i := 0; i < len(text); {
 		if !wordByte(text[i]) {

@@ -88,6 +88,24 @@ func TestJoinWithTrace(t *testing.T) {
 	}
 }
 
+// TestLikeness: the demanglings of ncu, the PyTorch profiler and Nsight Systems are told to be the same.
+func TestLikeness(t *testing.T) {
+	const (
+		compute = "void at::vectorized_elementwise_kernel<4, at::AUnaryFunctor<float, float, float, binary_internal::MulFunctor<float>>, std::array<char *, 2>>(int, T2, T3)"
+		torch   = "void at::native::vectorized_elementwise_kernel<4, at::native::AUnaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float> >, std::array<char*, 2ul> >(int, at::native::AUnaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float> >, std::array<char*, 2ul>)"
+		systems = "void at::native::vectorized_elementwise_kernel<(int)4, at::native::AUnaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float>>, std::array<char *, (unsigned long)2>>(int, T2, T3)"
+		other   = "void at::native::vectorized_elementwise_kernel<(int)4, at::native::CUDAFunctor_add<float>, std::array<char *, (unsigned long)3>>(int, T2, T3)"
+	)
+	for _, name := range []string{torch, systems} {
+		if likeness := parseName(compute).likeness(parseName(name)); likeness != 1 {
+			t.Errorf("%v for %s", likeness, name)
+		}
+	}
+	if likeness := parseName(compute).likeness(parseName(other)); likeness >= sameArguments {
+		t.Errorf("%v for another kernel", likeness)
+	}
+}
+
 func TestForKernel(t *testing.T) {
 	report := parse(t, detailsHeader+
 		`"0","1","void f<float, 4>(T1 *)","(128, 1, 1)","(8, 1, 1)","S","Duration","ns","1"`+"\n"+

@@ -130,10 +130,6 @@ func (d *database) hasColumn(table, column string) bool {
 // each calls take for every row of a table, with the columns named; columns that are missing are null. A table that is missing
 // has no rows.
 func (d *database) each(ctx context.Context, table string, columns []string, take func(row) error) error {
-	return d.eachWhere(ctx, table, columns, "", take)
-}
-
-func (d *database) eachWhere(ctx context.Context, table string, columns []string, rest string, take func(row) error) error {
 	known := d.columns[strings.ToLower(table)]
 	if known == nil {
 		return nil
@@ -145,7 +141,7 @@ func (d *database) eachWhere(ctx context.Context, table string, columns []string
 			selected[i] = quoted(column)
 		}
 	}
-	err := d.query(ctx, "SELECT "+strings.Join(selected, ", ")+" FROM "+quoted(table)+" "+rest, take)
+	err := d.query(ctx, "SELECT "+strings.Join(selected, ", ")+" FROM "+quoted(table), take)
 	if err != nil {
 		return fmt.Errorf("table %s: %w", table, err)
 	}

@@ -290,6 +290,10 @@ func TestRanges(t *testing.T) {
 	if diff := cmp.Diff(wantTree, strings.Join(roots, "")); diff != "" {
 		t.Error(diff)
 	}
+	wantTimes := []traceindex.RangeTime{{Range: "step 1", Ns: 70, Kernels: 1}, {Range: "step 0", Ns: 20, Kernels: 1}}
+	if diff := cmp.Diff(wantTimes, ix.RangeTimes()); diff != "" {
+		t.Error(diff)
+	}
 	forward := 0
 	for backward, of := range ix.ForwardOf {
 		forward++
@@ -302,6 +306,38 @@ func TestRanges(t *testing.T) {
 	}
 	if forward != 1 {
 		t.Errorf("%d backward ops are joined", forward)
+	}
+}
+
+// TestRangeTimes: the innermost range counts; backward work counts to the range its training thread is in.
+func TestRangeTimes(t *testing.T) {
+	main, autograd := process1+11, process1+12
+	statements := []string{createStrings, createKernel, createRuntime, createNVTX, `INSERT INTO StringIds VALUES (1, 'k'), (2, 'cudaLaunchKernel_v7000')`}
+	launch := func(thread, at, correlation, durNs int) {
+		statements = append(statements, fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES (%d, %d, 0, %d, %d, 2, 0, 0)`, at, at+1, thread, correlation),
+			fmt.Sprintf(`INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES (%d, %d, 0, 1, 7, %d, %d, 1, 1, 1,1,1, 1,1,1, 0,0,0,NULL)`, 1000*correlation, 1000*correlation+durNs, correlation, process1))
+	}
+	annotate := func(from, to int, text string) {
+		statements = append(statements, fmt.Sprintf(`INSERT INTO NVTX_EVENTS VALUES (%d, %d, 59, 1, '%s', %d, NULL, NULL, 0)`, from, to, text, main))
+	}
+	annotate(10, 100, "step 0")
+	annotate(20, 40, "forward")
+	annotate(25, 30, "attention")
+	annotate(50, 90, "backward")
+	annotate(100, 200, "step 1")
+	launch(main, 5, 1, 1)      // before any range
+	launch(main, 22, 2, 10)    // forward
+	launch(main, 26, 3, 100)   // attention
+	launch(autograd, 60, 4, 7) // backward, on its own thread
+	launch(main, 95, 5, 3)     // step 0 itself
+	for i := range 4 {
+		launch(main, 110+i, 10+i, 0) // the training thread is the one with most calls
+	}
+	ix := one(t, export(t, statements...))
+	want := []traceindex.RangeTime{{Range: "attention", Ns: 100, Kernels: 1}, {Range: "forward", Ns: 10, Kernels: 1}, {Range: "backward", Ns: 7, Kernels: 1},
+		{Range: "step 0", Ns: 3, Kernels: 1}, {Range: "", Ns: 1, Kernels: 1}, {Range: "step 1", Ns: 0, Kernels: 4}}
+	if diff := cmp.Diff(want, ix.RangeTimes()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -34,18 +34,26 @@ type half struct {
 	row     int
 }
 
+// domainKey is a domain of a process.
+type domainKey struct{ process, domain int64 }
+
+// waiting is a range whose domain's name is not known yet.
+type waiting struct {
+	capture              *capture
+	thread               traceindex.ThreadID
+	startNs, durNs, kind int64
+	domain               domainKey
+	text                 string
+}
+
+// maxInDomains bounds the ranges that wait; further ones go without their domain's name.
+const maxInDomains = 1 << 22
+
 // readNVTX adds the ranges. Steps are found among them at the end.
 func (r *reader) readNVTX() error {
-	domains := map[[2]int64]string{} // process and domain → its name
-	columns := []string{"start", "end", "eventType", "rangeId", "text", "textId", "globalTid", "domainId", "jsonText"}
-	if r.db.hasColumn(tableNVTX, "eventType") {
-		if err := r.db.eachWhere(r.ctx, tableNVTX, columns, "WHERE eventType = "+strconv.Itoa(nvtxDomain), func(w row) error {
-			domains[[2]int64{w.number(6, 0) >> 24, w.number(7, 0)}] = r.rangeText(w)
-			return nil
-		}); err != nil {
-			return err
-		}
-	}
+	columns := []string{"start", "end", "eventType", "rangeId", "text", "textId", "globalTid", "domainId"}
+	domains := map[domainKey]string{}
+	var inDomains []waiting // ranges outside the default domain: its name may come later
 	parsed := rangeNames{}
 	var halves []half
 	var unended []row
@@ -53,6 +61,10 @@ func (r *reader) readNVTX() error {
 	err := r.db.each(r.ctx, tableNVTX, columns, func(w row) error {
 		rows++
 		kind := w.number(2, nvtxPushPop)
+		if kind == nvtxDomain {
+			domains[domainKey{w.number(6, 0) >> 24, w.number(7, 0)}] = r.rangeText(w)
+			return nil
+		}
 		if kind != nvtxPushPop && kind != nvtxStartEnd && (kind < nvtxMark || kind > nvtxEnd) {
 			return nil
 		}
@@ -63,9 +75,6 @@ func (r *reader) readNVTX() error {
 		}
 		text := r.rangeText(w)
 		domain := w.number(7, 0)
-		if name := domains[[2]int64{global >> 24, domain}]; domain != 0 && name != "" && text != "" {
-			text = name + ": " + text
-		}
 		if kind >= nvtxPush && kind <= nvtxEnd {
 			if at, ok := w.int(0); ok && len(halves) < 1<<24 {
 				halves = append(halves, half{c, c.thread(global), at, kind, w.number(3, 0), domain, text, rows})
@@ -80,11 +89,21 @@ func (r *reader) readNVTX() error {
 		if !ok {
 			return nil
 		}
+		if domain != 0 && len(inDomains) < maxInDomains {
+			inDomains = append(inDomains, waiting{c, c.thread(global), start, dur, kind, domainKey{global >> 24, domain}, text})
+			return nil
+		}
 		r.addRange(c, c.thread(global), start, dur, kind, text, parsed)
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	for _, w := range inDomains {
+		if name := domains[w.domain]; name != "" && w.text != "" {
+			w.text = name + ": " + w.text
+		}
+		r.addRange(w.capture, w.thread, w.startNs, w.durNs, w.kind, w.text, parsed)
 	}
 	r.pair(halves, parsed)
 	for _, w := range unended {

@@ -172,7 +172,8 @@ func (r *reader) findProcesses() error {
 			untold = true
 			continue
 		}
-		err := r.db.eachWhere(r.ctx, table, []string{"globalPid", "deviceId"}, "GROUP BY 1, 2", func(w row) error {
+		// Every row is looked at, not grouped in SQL: what leads in circles must come back to be counted.
+		err := r.db.each(r.ctx, table, []string{"globalPid", "deviceId"}, func(w row) error {
 			global, ok := w.int(0)
 			if !ok {
 				untold = true
