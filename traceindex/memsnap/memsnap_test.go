@@ -16,6 +16,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
+const recordedSnapshot = "../../testdata/traces/gpt/memory_snapshot.pickle.gz"
+
 const caseFolder = "../../testdata/cases/75-memory-snapshot"
 
 func read(t *testing.T, path string) *Snapshot {
@@ -176,7 +178,7 @@ func TestOldSnapshot(t *testing.T) {
 func TestSniff(t *testing.T) {
 	for path, want := range map[string]bool{
 		filepath.Join(caseFolder, "p2.pickle"): true, filepath.Join(caseFolder, "p5.pickle"): true, filepath.Join(caseFolder, "hostile.pickle"): false,
-		"testdata/growing.pickle.gz": true, "testdata/memory_snapshot.pickle.gz": true, "testdata/old.pickle": true, "testdata/other.pickle": false,
+		"testdata/growing.pickle.gz": true, recordedSnapshot: true, "testdata/old.pickle": true, "testdata/other.pickle": false,
 	} {
 		data, err := os.ReadFile(path)
 		if err != nil {
@@ -194,7 +196,7 @@ func TestSniff(t *testing.T) {
 
 // TestRecorded pins what is read from the snapshot of the GPT script.
 func TestRecorded(t *testing.T) {
-	s := read(t, "testdata/memory_snapshot.pickle.gz")
+	s := read(t, recordedSnapshot)
 	var text strings.Builder
 	for device := range s.Devices() {
 		fmt.Fprintf(&text, "device %d: %+v\n", device, s.Usage(device))
