@@ -144,7 +144,7 @@ func (ix *Index) DeviceOf(e EventID) int64 {
 // GPUOf are the GPU events a runtime call launched, in start order: one for a kernel launch or a copy, many for a CUDA graph,
 // none if the file has none.
 func (ix *Index) GPUOf(call EventID) []EventID {
-	if ix.Events.Category[call] != CategoryRuntime || ix.Launch[call] == NoEvent {
+	if c := ix.Events.Category[call]; c != CategoryRuntime && c != CategoryOp || ix.Launch[call] == NoEvent {
 		return nil
 	}
 	first := ix.Launch[call]
@@ -155,7 +155,7 @@ func (ix *Index) GPUOf(call EventID) []EventID {
 	return ix.launched[first:end]
 }
 
-// LaunchCalls are the runtime calls with GPU work, in row order.
+// LaunchCalls are the runtime calls with GPU work (and the ops, where the file has no call), in row order.
 func (ix *Index) LaunchCalls() []EventID { return ix.launchRows }
 
 // ForwardOfLaunch climbs from a runtime call to the backward node it runs in and returns that node and the forward op it belongs

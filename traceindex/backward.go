@@ -44,7 +44,8 @@ func (ix *Index) linkBackward(ctx context.Context, flows []forwardFlow) error {
 		}
 		forward = append(forward, numberedOp{ev.Thread[row], d.Sequence, row})
 	}
-	if len(backward) == 0 || ctx.Err() != nil {
+	if len(backward) == 0 {
+		ix.linkBackwardByFlows(flows)
 		return ctx.Err()
 	}
 	slices.SortFunc(forward, func(x, y numberedOp) int {
@@ -148,6 +149,38 @@ func (ix *Index) voteByFlows(flows []forwardFlow, vote func(int32, ThreadID, int
 					vote(d.ForwardThread, t, 16)
 					break
 				}
+			}
+		}
+	}
+}
+
+// linkBackwardByFlows is for files without sequence numbers: a flow leads from the forward op's start to the backward op's.
+func (ix *Index) linkBackwardByFlows(flows []forwardFlow) {
+	starting := func(f forwardFlow) EventID {
+		op := NoEvent
+		for row := ix.At(f.thread, f.startNs); row != NoEvent; row = ix.Parent[row] {
+			if ix.Events.Category[row] != CategoryOp {
+				continue
+			}
+			if op == NoEvent || strings.HasPrefix(ix.Name(row), EvaluateFunctionPrefix) {
+				op = row
+			}
+			if f.forward {
+				break
+			}
+		}
+		return op
+	}
+	ops := map[uint64]EventID{}
+	for _, f := range flows {
+		if f.forward {
+			ops[f.id] = starting(f)
+		}
+	}
+	for _, f := range flows {
+		if op, ok := ops[f.id]; ok && !f.forward && op != NoEvent {
+			if node := starting(f); node != NoEvent && node != op {
+				ix.ForwardOf[node] = op
 			}
 		}
 	}

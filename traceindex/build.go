@@ -1,6 +1,7 @@
 package traceindex
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"runtime/debug"
@@ -9,6 +10,21 @@ import (
 	"strings"
 	"time"
 )
+
+// inNewRows gives ids, which are in order of the rows as read, the rows as sorted.
+func inNewRows(ids []externalID, rows []int32) []externalID {
+	if len(ids) == 0 {
+		return nil
+	}
+	out := make([]externalID, 0, len(ids))
+	for to, from := range rows {
+		i, ok := slices.BinarySearchFunc(ids, EventID(from), func(x externalID, row EventID) int { return cmp.Compare(x.row, row) })
+		if ok {
+			out = append(out, externalID{EventID(to), ids[i].id})
+		}
+	}
+	return out
+}
 
 // settle gives back what the last stage needed, in a large trace: columns are freed in pieces too small for the next column,
 // and the collector alone would let the heap double. Below manyEvents it is not worth a collection.
@@ -55,7 +71,8 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 		return nil, err
 	}
 	ix.Events.Category = b.cols.category.gather(rows)
-	rows = nil
+	externals := inNewRows(b.externals, rows)
+	rows, b.externals = nil, nil
 	ix.settle()
 	for i, n := range ix.Events.Name {
 		if other, ok := b.renamed[n]; ok {
@@ -66,7 +83,7 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 	flows := b.flows
 	b.names, b.flows, b.n = nil, nil, 0
 	ix.settle()
-	if err := ix.link(ctx, flows); err != nil {
+	if err := ix.link(ctx, flows, externals); err != nil {
 		return nil, err
 	}
 	ix.nameDevice(b.DeviceNames)
@@ -74,7 +91,7 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 }
 
 // link computes everything that follows from the columns.
-func (ix *Index) link(ctx context.Context, flows []forwardFlow) error {
+func (ix *Index) link(ctx context.Context, flows []forwardFlow, externals []externalID) error {
 	ix.locate()
 	for t := range ix.Threads {
 		if ix.Threads[t].GPU {
@@ -92,7 +109,7 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow) error {
 		return err
 	}
 	ix.gpuEventsInOrder()
-	if err := ix.linkLaunches(ctx); err != nil {
+	if err := ix.linkLaunches(ctx, externals); err != nil {
 		return err
 	}
 	ix.settle()

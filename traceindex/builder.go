@@ -31,6 +31,7 @@ type Builder struct {
 	memory      []MemoryDetail
 	collectives []Collective
 	flows       []forwardFlow
+	externals   []externalID
 }
 
 type threadKey struct {
@@ -50,6 +51,12 @@ type forwardFlow struct {
 	startNs int64
 	thread  ThreadID
 	forward bool
+}
+
+// externalID is the "External id" of the GPU event in a row: it names an op, and is used where there is no runtime call.
+type externalID struct {
+	row EventID
+	id  uint64
 }
 
 // Event is one event as a reader hands it over.
@@ -173,6 +180,13 @@ func (b *Builder) AddCollective(c Collective) int32 {
 // AddForwardFlow stores one end of a forward–backward flow event.
 func (b *Builder) AddForwardFlow(id uint64, startNs int64, thread ThreadID, forward bool) {
 	b.flows = append(b.flows, forwardFlow{id, startNs, thread, forward})
+}
+
+// NextExternal tells the "External id" of the GPU event that is added next.
+func (b *Builder) NextExternal(id uint64) {
+	if b.n < math.MaxInt32 {
+		b.externals = append(b.externals, externalID{EventID(b.n), id})
+	}
 }
 
 // Add appends an event. At most 2^31−1 events are kept; beyond, it reports false.

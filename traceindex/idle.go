@@ -207,6 +207,9 @@ func (ix *Index) Skew() ClockSkew {
 	var s ClockSkew
 	var sum int64
 	for _, call := range ix.launchRows {
+		if ix.Events.Category[call] != CategoryRuntime {
+			continue // an op: it says nothing of when the launch was made
+		}
 		delay, _ := ix.LaunchDelayNs(call)
 		s.Launches++
 		if delay < 0 {

@@ -32,7 +32,8 @@ type Index struct {
 	clamps  []clamp
 	clamped []uint64
 
-	// Launch is, per GPU event, the runtime call with its correlation id (NoEvent if the file has none).
+	// Launch is, per GPU event, the runtime call with its correlation id; where the file has no such call, the op that the
+	// event's "External id" names; NoEvent if there is neither.
 	// It is indexed by EventID; only GPU rows are meaningful. GPUOf is the reverse.
 	Launch []EventID
 	// launched holds the GPU events of each call together, launchRows the calls; see linkLaunches.

@@ -9,8 +9,11 @@ import (
 // linkLaunches joins GPU events to the runtime calls that caused them, by correlation id (CUPTI and roctracer give a call and
 // its activities the same one; a CUDA graph launch has many). Id 0 means none.
 //
-// It fills Launch for GPU rows; for runtime rows Launch holds the place of their first GPU event in ix.launched.
-func (ix *Index) linkLaunches(ctx context.Context) error {
+// A GPU event without a call in the file is joined to the op that its "External id" names, if that began before it: torch
+// itself joins by this id, which is known to lie at times (kineto#846), so it comes second.
+//
+// It fills Launch for GPU rows; for the rows of calls (and such ops) Launch holds the place of their first GPU event in ix.launched.
+func (ix *Index) linkLaunches(ctx context.Context, externals []externalID) error {
 	ev := &ix.Events
 	ix.Launch = make([]EventID, ev.Len())
 	var calls int
@@ -37,6 +40,10 @@ func (ix *Index) linkLaunches(ctx context.Context) error {
 			pairs = append(pairs, pair{call, g})
 		}
 	}
+	for _, e := range ix.opsNamed(externals) {
+		ix.Launch[e.gpu] = e.op
+		pairs = append(pairs, pair{e.op, e.gpu})
+	}
 	byCall := func(x, y pair) int { return cmp.Compare(x.call, y.call) }
 	if !slices.IsSortedFunc(pairs, byCall) {
 		slices.SortStableFunc(pairs, byCall) // GPUEvents are in start order, and stay so within a call
@@ -50,6 +57,38 @@ func (ix *Index) linkLaunches(ctx context.Context) error {
 		}
 	}
 	return ctx.Err()
+}
+
+type namedOp struct{ gpu, op EventID }
+
+// opsNamed finds the ops that GPU events without a call name by "External id".
+func (ix *Index) opsNamed(externals []externalID) []namedOp {
+	ev := &ix.Events
+	wanted := map[uint64]EventID{}
+	for _, e := range externals {
+		if ev.Category[e.row].IsGPUWork() && ix.Launch[e.row] == NoEvent && e.id != 0 {
+			wanted[e.id] = NoEvent
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	for row, c := range ev.Category {
+		if c != CategoryOp {
+			continue
+		}
+		if at, ok := wanted[ev.Link[row]]; ok && at == NoEvent {
+			wanted[ev.Link[row]] = EventID(row)
+		}
+	}
+	var found []namedOp
+	for _, e := range externals {
+		if op, ok := wanted[e.id]; ok && op != NoEvent && ix.Launch[e.row] == NoEvent && ev.Category[e.row].IsGPUWork() && ev.StartNs[op] <= ev.StartNs[e.row] {
+			found = append(found, namedOp{e.row, op})
+		}
+	}
+	slices.SortStableFunc(found, func(x, y namedOp) int { return cmp.Compare(ev.StartNs[x.gpu], ev.StartNs[y.gpu]) })
+	return found
 }
 
 // callFinder returns a function from a GPU event to the runtime call with its correlation id. Ids are mostly dense, so a plain

@@ -423,6 +423,9 @@ func (p *parser) gpuDetail(b []byte) int32 {
 	if e.has&hasExternal != 0 && (e.has&hasCorrelation == 0 || e.correlation == 0) {
 		d.External = uint64(e.external)
 	}
+	if e.has&hasExternal != 0 && e.external > 0 {
+		p.b.NextExternal(uint64(e.external))
+	}
 	if !e.collective.empty() || !e.group.empty() || !e.communicator.empty() {
 		d.Collective = p.b.AddCollective(p.collectiveOf(b))
 	}

@@ -70,7 +70,7 @@ func countsOf(ix *traceindex.Index) map[string]string {
 	linked := 0
 	for _, g := range ix.GPUEvents {
 		ns += ix.Events.DurNs[g]
-		if ix.Launch[g] != traceindex.NoEvent {
+		if call := ix.Launch[g]; call != traceindex.NoEvent && ix.Events.Category[call] == traceindex.CategoryRuntime {
 			linked++
 		}
 	}
