@@ -87,6 +87,13 @@ type Resumption struct {
 	Line, LastLine int
 }
 
+// Branch is a test that decides where control goes: from After to Yes where it holds, to No where it does not. Tests joined by
+// `and`, `or` and `not` are branches of their own.
+type Branch struct {
+	Test           Expr
+	After, Yes, No Point
+}
+
 // Flow is the control flow of one function with its sites in CPython's order of evaluation. It is immutable.
 type Flow struct {
 	Function    *Function
@@ -96,6 +103,7 @@ type Flow struct {
 	Sites       []Site
 	Edges       []Edge
 	Statements  []StatementStart
+	Branches    []Branch
 	Resumptions []Resumption
 	// Truncated is set when the function is too large to be modelled (MaxFlowPoints); the flow is then incomplete.
 	Truncated bool

@@ -277,7 +277,12 @@ func (b *flowBuilder) condition(test Expr, cur Point) (yes, no Point) {
 	}
 	cur = b.expr(test, cur)
 	cur = b.truth(test, cur)
-	return b.follow(cur), b.follow(cur)
+	if cur == NoPoint {
+		return cur, cur
+	}
+	yes, no = b.follow(cur), b.follow(cur)
+	b.flow.Branches = append(b.flow.Branches, Branch{Test: test, After: cur, Yes: yes, No: no})
+	return yes, no
 }
 
 // index adds one step for each element of an index: a slice, an integer or a tensor each leave different traces.

@@ -31,6 +31,7 @@ type frameWalker struct {
 	ids      []tokenID
 	key      []byte
 	entries  map[*alignment]*placedFrame
+	contexts []callContext // the workspace frames around, outermost first
 	endNs    int64
 }
 
@@ -98,6 +99,7 @@ func (w *frameWalker) thread(ctx context.Context, t traceindex.ThreadID) error {
 		}
 	}
 	builder := &timelineBuilder{}
+	w.contexts = w.contexts[:0]
 	for row := first; row < end; row++ {
 		if row&0x3fff == 0 && ctx.Err() != nil {
 			return ctx.Err()
@@ -196,51 +198,86 @@ func (w *frameWalker) collect(row traceindex.EventID) {
 	}
 }
 
-// placeFrame aligns the frame with its function, or takes the alignment of a frame with the same calls. It returns nil where only
-// the function is known.
+// placeFrame aligns the frame with its function, or takes the alignment of a frame with the same calls and arguments. It returns
+// nil where only the function is known.
 func (w *frameWalker) placeFrame(row traceindex.EventID, source *frameSource) *placedFrame {
 	if source.fn == nil {
 		return nil
 	}
+	f := w.alignmentsOf(source)
+	if f.aligner.g.truncated {
+		f.tooLarge++
+		return nil
+	}
+	arguments := w.argumentsOf(row, source, f.aligner.g)
+	context := callContext{end: w.ix.SubtreeEnd(row), source: source, arguments: arguments, graph: f.aligner.g}
+	var placed *placedFrame
+	if !f.aligner.fits(len(w.children)) {
+		f.tooLarge++
+	} else if done := w.align(row, source, f, arguments); !done.unfit() {
+		placed = w.entries[done]
+		if placed == nil {
+			placed = w.lookUp(done, source)
+			w.entries[done] = placed
+		}
+		context.alignment, context.children = done, slices.Clone(w.children)
+	}
+	w.contexts = append(w.contexts, context)
+	return placed
+}
+
+// alignmentsOf compiles the frame's function on first need.
+func (w *frameWalker) alignmentsOf(source *frameSource) *functionAlignments {
 	f := source.source.graphs[source.fn]
 	if f == nil {
 		g := newGraph(source.source.module, source.fn, w.options)
 		if !w.builtins {
 			g.withoutBuiltins()
 		}
-		f = &functionAlignments{aligner: newAligner(g), done: map[string]*alignment{}}
+		f = &functionAlignments{aligner: newAligner(g), done: map[string]*alignment{}, decided: map[string]*aligner{}, outcomes: map[string]string{}}
 		source.source.graphs[source.fn] = f
 	}
-	if !f.aligner.fits(len(w.children)) {
-		f.tooLarge++
-		return nil
+	return f
+}
+
+// align aligns the frame's children, or finds the alignment of the same ones.
+func (w *frameWalker) align(row traceindex.EventID, source *frameSource, f *functionAlignments, arguments *arguments) *alignment {
+	aligner, outcomes := f.aligner, ""
+	if arguments.anything() {
+		w.key = arguments.key(w.key[:0])
+		known, ok := f.outcomes[string(w.key)]
+		if !ok {
+			known = arguments.outcomes(aligner.g.flow.Branches)
+			f.outcomes[string(w.key)] = known
+		}
+		outcomes = known
+	}
+	if outcomes != "" {
+		decided := f.decided[outcomes]
+		if decided == nil {
+			decided = newAligner(aligner.g.decided(outcomes))
+			f.decided[outcomes] = decided
+		}
+		aligner = decided
 	}
 	atEnd := w.ix.EndNs(row) >= w.endNs-1000
-	w.ids = w.ids[:0]
-	w.key = appendInt(w.key[:0], source.line)
+	w.key = appendInt(append(w.key[:0], outcomes...), source.line)
 	if atEnd {
 		w.key = append(w.key, 1)
 	}
+	w.ids = w.ids[:0]
 	for _, c := range w.children {
-		id := w.tokens.of(c, f.aligner.g, source.source)
+		id := w.tokens.of(c, aligner.g, source.source)
 		w.ids = append(w.ids, id)
 		w.key = appendInt(w.key, int(id))
 	}
 	done, ok := f.done[string(w.key)]
 	if !ok {
 		tokens, keys := w.tokens.sequence(w.ids)
-		done = f.aligner.align(tokens, keys, f.aligner.g.startsAt(source.line, source.resumed, source.source.module.file), atEnd)
+		done = aligner.align(tokens, keys, aligner.g.startsAt(source.line, source.resumed, source.source.module.file), atEnd)
 		f.done[string(w.key)] = done
 	}
-	if done.unfit() {
-		return nil
-	}
-	placed := w.entries[done]
-	if placed == nil {
-		placed = w.lookUp(done, source)
-		w.entries[done] = placed
-	}
-	return placed
+	return done
 }
 
 // unfit reports whether the source does not explain the calls at all: it is another version of the function.

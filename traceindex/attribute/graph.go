@@ -76,6 +76,7 @@ type callee struct {
 type graph struct {
 	function *pyscan.Function
 	flow     *pyscan.Flow
+	locals   *localFacts
 	gates    []gate
 	points   int
 	lines    []int32
@@ -108,6 +109,7 @@ func newGraph(module *moduleFacts, fn *pyscan.Function, options pyscan.FlowOptio
 		return g
 	}
 	locals := newLocalFacts(module, fn)
+	g.locals = locals
 	g.gates = make([]gate, len(flow.Sites))
 	g.out, g.in = make([]adjacency, g.points), make([]adjacency, g.points)
 	for i := range flow.Sites {

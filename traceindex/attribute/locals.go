@@ -22,6 +22,8 @@ type localFacts struct {
 	iterated map[pyscan.Expr]bool
 	self     string
 	own      *classFacts
+	// assigned holds everything each name is bound to.
+	assigned map[string][]value
 }
 
 // value is one thing assigned to a name: an expression, or what is known without one.
@@ -59,6 +61,7 @@ func newLocalFacts(module *moduleFacts, fn *pyscan.Function) *localFacts {
 			l.bound[name] = true
 		}
 	}
+	l.assigned = assigned
 	l.infer(assigned, l.integers, func(v value) bool { return v.integer || v.expr != nil && l.isInteger(v.expr) })
 	l.infer(assigned, l.numbers, func(v value) bool {
 		return v.integer || v.parameter != nil && isNumeral(v.parameter.Default) || v.expr != nil && l.isNumber(v.expr)

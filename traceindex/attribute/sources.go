@@ -43,6 +43,9 @@ type source struct {
 type functionAlignments struct {
 	aligner *aligner
 	done    map[string]*alignment
+	// decided are the aligners of the function with some branches decided by the arguments, by outcomes; outcomes by arguments.
+	decided  map[string]*aligner
+	outcomes map[string]string
 	// tooLarge counts frames that were beyond the bounds of the alignment.
 	tooLarge int
 }
