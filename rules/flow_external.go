@@ -57,17 +57,18 @@ func (f *flow) external(path string, a *arguments) *Value {
 		made.Kind = Optimizer
 		return made
 	case strings.HasSuffix(path, "DistributedDataParallel") && first == "apex":
-		return wrapped(a.get(0, "module"))
+		return wrapped(a.get(0, "module"), made)
 	}
 	return unknownValue
 }
 
-func wrapped(v *Value) *Value {
-	if v == nil || v.Kind != Module {
-		return &Value{Kind: Module, Distributed: true}
+// wrapped is a module inside the distributed wrapper that the call `by` makes.
+func wrapped(v, by *Value) *Value {
+	c := Value{Kind: Module}
+	if v != nil && v.Kind == Module {
+		c = *v
 	}
-	c := *v
-	c.Distributed = true
+	c.Distributed, c.Wrapper, c.WrappedIn, c.WrapperPath = true, by.Made, by.MadeIn, by.Path
 	return &c
 }
 
@@ -114,7 +115,7 @@ func (f *flow) torch(path, rest, last string, capital bool, made *Value, a *argu
 	case path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter":
 		return gpuValue
 	case last == "DistributedDataParallel" || last == "DataParallel" || last == "FullyShardedDataParallel":
-		return wrapped(a.get(0, "module"))
+		return wrapped(a.get(0, "module"), made)
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."):
 		made.Kind = Scheduler
 		return made

@@ -76,6 +76,11 @@ type Value struct {
 	Framework bool
 	// Compiled: the module went through torch.compile. Wrapped: through DistributedDataParallel.
 	Compiled, Distributed bool
+	// Wrapper is the call that wrapped the module (DistributedDataParallel, FullyShardedDataParallel, …), in WrappedIn;
+	// WrapperPath names its class.
+	Wrapper     *pyscan.Call
+	WrappedIn   *fileIndex
+	WrapperPath string
 	// Path is the dotted name of the class outside the project ("torch.nn.Linear").
 	Path string
 }
@@ -147,10 +152,18 @@ func joinSame(a, b *Value) *Value {
 		}
 		return &Value{Kind: a.Kind, Elem: join(a.element(), b.element())}
 	case Module:
-		if a.Def.class == b.Def.class {
+		if a.Wrapper == nil { // `if distributed: model = DDP(model)`
+			a, b = b, a
+		}
+		if a.Def.class == b.Def.class && (a.Compiled || !b.Compiled) {
 			return a
 		}
-		return &Value{Kind: Module, OnCPU: a.OnCPU && b.OnCPU, Compiled: a.Compiled || b.Compiled, Distributed: a.Distributed || b.Distributed}
+		out := &Value{Kind: Module, OnCPU: a.OnCPU && b.OnCPU, Compiled: a.Compiled || b.Compiled, Distributed: a.Distributed || b.Distributed,
+			Wrapper: a.Wrapper, WrappedIn: a.WrappedIn, WrapperPath: a.WrapperPath}
+		if a.Def.class == b.Def.class {
+			out.Def, out.Path, out.Made, out.MadeIn, out.MadeFrom = a.Def, a.Path, a.Made, a.MadeIn, a.MadeFrom
+		}
+		return out
 	case Instance, Callable:
 		if a.Def == b.Def {
 			return a

@@ -4,7 +4,14 @@ package catalog
 
 import (
 	"stepline/rules"
+	"stepline/rules/amp001"
+	"stepline/rules/amp002"
+	"stepline/rules/amp003"
+	"stepline/rules/amp004"
 	"stepline/rules/amp005"
+	"stepline/rules/amp006"
+	"stepline/rules/amp007"
+	"stepline/rules/amp008"
 	"stepline/rules/dat001"
 	"stepline/rules/dat005"
 	"stepline/rules/iol003"
@@ -51,7 +58,14 @@ var all = []*rules.Rule{
 	syn009.Rule,
 	syn010.Rule,
 	syn011.Rule,
+	amp001.Rule,
+	amp002.Rule,
+	amp003.Rule,
+	amp004.Rule,
 	amp005.Rule,
+	amp006.Rule,
+	amp007.Rule,
+	amp008.Rule,
 	opt001.Rule,
 	opt002.Rule,
 	iol003.Rule,

@@ -1,0 +1,66 @@
+// Package amp007 holds the rule AMP007 gemm-dims-not-multiple-of-8: a Linear layer's size is no multiple of 8 under half precision.
+package amp007
+
+import (
+	_ "embed"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"stepline/pyscan"
+	"stepline/rules"
+)
+
+//go:embed doc.md
+var page string
+
+// Rule is AMP007.
+var Rule = &rules.Rule{
+	ID:       "AMP007",
+	Name:     "gemm-dims-not-multiple-of-8",
+	Summary:  "a Linear layer's size is no multiple of 8 under half precision",
+	Severity: rules.Warning,
+	Fix:      rules.NoFix,
+	NeedsGPU: true,
+	Price:    rules.PriceKernels,
+	Page:     page,
+	Check:    check,
+}
+
+func check(p *rules.Pass) {
+	if p.InTests() || !p.HalfPrecision() {
+		return
+	}
+	for _, at := range p.Tree.Calls {
+		call := at.Call()
+		if p.Resolve(call.Func) != "torch.nn.Linear" {
+			continue
+		}
+		in, out := size(rules.Argument(call, 0, "in_features")), size(rules.Argument(call, 1, "out_features"))
+		switch {
+		case in >= 32 && in%8 != 0:
+			p.Report(at, rules.Finding{Message: message(p, at, "in_features", in)})
+		case out >= 256 && out%8 != 0:
+			p.Report(at, rules.Finding{Message: message(p, at, "out_features", out)})
+		case out > 1 && out%8 != 0: // a classifier's head: small, but the padding is paid each step
+			p.Report(at, rules.Finding{Severity: rules.Hint, Message: message(p, at, "out_features", out)})
+		}
+	}
+}
+
+func message(p *rules.Pass, at *rules.Site, name string, n int) string {
+	return fmt.Sprintf("`%s`: `%s=%d` is no multiple of 8, and half-precision matrix products run best on such sizes; pad it to %d where the rest of the model allows", p.Line(at), name, n, (n+7)/8*8)
+}
+
+// size is a literal integer, 0 for anything else.
+func size(e pyscan.Expr) int {
+	c, ok := e.(*pyscan.Constant)
+	if !ok || c.Kind != pyscan.ConstInt {
+		return 0
+	}
+	n, err := strconv.Atoi(strings.ReplaceAll(c.Text, "_", ""))
+	if err != nil {
+		return 0
+	}
+	return n
+}
