@@ -11,6 +11,14 @@ import (
 	"time"
 )
 
+// exact is s without room to grow, where that is worth a copy.
+func exact[T any](s []T) []T {
+	if cap(s)-len(s) < len(s)/16 || cap(s) < 1<<12 {
+		return s
+	}
+	return append(make([]T, 0, len(s)), s...)
+}
+
 // inNewRows gives ids, which are in order of the rows as read, the rows as sorted.
 func inNewRows(ids []externalID, rows []int32) []externalID {
 	if len(ids) == 0 {
@@ -44,13 +52,14 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 	}
 	ix := &Index{
 		Meta: b.Meta, Threads: b.threads, Warnings: b.Warnings,
-		Ops: b.ops, Python: b.python, GPU: b.gpu, Memory: b.memory, Collectives: b.collectives,
+		Ops: exact(b.ops), Python: exact(b.python), GPU: exact(b.gpu), Memory: exact(b.memory), Collectives: b.collectives,
 		threadRows: make([]EventID, len(first)),
 		rows:       b.n,
 	}
 	for i, r := range first {
 		ix.threadRows[i] = EventID(r)
 	}
+	b.ops, b.python, b.gpu, b.memory = nil, nil, nil, nil
 	b.evIdx, b.opRows, b.gpuRows, b.byKey = nil, nil, nil, nil
 	ix.settle()
 	ix.Events.StartNs = b.cols.start.gather(rows)
@@ -108,6 +117,7 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow, externals []exte
 	if err := ix.linkFrames(ctx); err != nil {
 		return err
 	}
+	ix.sharePythonDetails()
 	ix.gpuEventsInOrder()
 	if err := ix.linkLaunches(ctx, externals); err != nil {
 		return err
@@ -168,6 +178,29 @@ func (ix *Index) locate() {
 		}
 		ix.Python[d].Location = ofName[n]
 	}
+}
+
+// sharePythonDetails lets frames of one place and module share a row, now that Parent says what ParentID did: a trace with
+// stacks has more frames than anything else.
+func (ix *Index) sharePythonDetails() {
+	rows := map[uint64]int32{}
+	var shared []PythonDetail
+	for row, c := range ix.Events.Category {
+		d := ix.Events.Detail[row]
+		if c != CategoryPython || d < 0 {
+			continue
+		}
+		p := PythonDetail{ModuleID: ix.Python[d].ModuleID, Location: ix.Python[d].Location}
+		key := uint64(uint32(p.Location))<<32 | uint64(uint32(p.ModuleID))
+		to, ok := rows[key]
+		if !ok {
+			to = int32(len(shared))
+			shared = append(shared, p)
+			rows[key] = to
+		}
+		ix.Events.Detail[row] = to
+	}
+	ix.Python = shared
 }
 
 // ParseLocation reads a Python frame's name, `file.py(LINE): function` (torch/csrc/profiler: fmt::format("{}({}): {}")). It

@@ -17,10 +17,10 @@ type CallLine struct {
 
 // CallLineOf is the recorded line of the call that a Python frame is; false without a recording.
 func (ix *Index) CallLineOf(e EventID) (CallLine, bool) {
-	if ix.callLineOf == nil || ix.Events.Category[e] != CategoryPython || ix.Events.Detail[e] < 0 {
+	if ix.callLineOf == nil || ix.Events.Category[e] != CategoryPython {
 		return CallLine{}, false
 	}
-	row := ix.callLineOf[ix.Events.Detail[e]]
+	row := ix.callLineOf[e]
 	if row < 0 {
 		return CallLine{}, false
 	}
@@ -42,7 +42,7 @@ type CallLinesBuilder struct {
 // NewCallLines begins joining. The Index must not be shared yet.
 func NewCallLines(ix *Index) *CallLinesBuilder {
 	c := &CallLinesBuilder{ix: ix, rows: map[CallLine]int32{}}
-	ix.callLineOf = make([]int32, len(ix.Python))
+	ix.callLineOf = make([]int32, ix.Events.Len())
 	for i := range ix.callLineOf {
 		ix.callLineOf[i] = -1
 	}
@@ -50,7 +50,7 @@ func NewCallLines(ix *Index) *CallLinesBuilder {
 		var frames []EventID
 		first, end := ix.RowsOf(t)
 		for row := first; row < end; row++ {
-			if ix.Events.Category[row] == CategoryPython && ix.Events.Detail[row] >= 0 {
+			if ix.Events.Category[row] == CategoryPython {
 				frames = append(frames, row)
 			}
 		}
@@ -75,7 +75,7 @@ func (c *CallLinesBuilder) Add(name string, unixNs int64, line CallLine) {
 		c.ix.CallLines = append(c.ix.CallLines, line)
 		c.rows[line] = id
 	}
-	c.ix.callLineOf[c.ix.Events.Detail[row]] = id
+	c.ix.callLineOf[row] = id
 }
 
 func (c *CallLinesBuilder) find(name string, at int64) EventID {
@@ -89,7 +89,7 @@ func (c *CallLinesBuilder) find(name string, at int64) EventID {
 			if off < 0 {
 				off = -off
 			}
-			if off < bestOff && c.ix.callLineOf[ev.Detail[frames[i]]] < 0 && sameCall(c.ix.Name(frames[i]), name) {
+			if off < bestOff && c.ix.callLineOf[frames[i]] < 0 && sameCall(c.ix.Name(frames[i]), name) {
 				best, bestOff = frames[i], off
 			}
 		}

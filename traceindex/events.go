@@ -76,7 +76,8 @@ type OpDetail struct {
 
 // PythonDetail holds the args of a Python frame.
 type PythonDetail struct {
-	// ParentID is "Python parent id", 0 if absent or null (Link holds "Python id").
+	// ParentID is "Python parent id", 0 if absent or null (Link holds "Python id"). It is what a reader tells Build; in an Index
+	// it is 0, Index.Parent holds what follows from it, and frames alike share a row.
 	ParentID uint64
 	// ModuleID is "Python module id", −1 if absent.
 	ModuleID int32

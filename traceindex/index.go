@@ -15,7 +15,7 @@ type Index struct {
 	Memory      []MemoryDetail
 	Locations   []Location
 	Collectives []Collective
-	// CallLines are the distinct recorded call lines (CallLineOf); none without a sidecar. callLineOf is by row of Python.
+	// CallLines are the distinct recorded call lines (CallLineOf); none without a sidecar. callLineOf is by event.
 	CallLines  []CallLine
 	callLineOf []int32
 

@@ -49,6 +49,13 @@ func (ix *Index) linkLaunches(ctx context.Context, externals []externalID) error
 		slices.SortStableFunc(pairs, byCall) // GPUEvents are in start order, and stay so within a call
 	}
 	ix.launched = make([]EventID, len(pairs))
+	distinct := 0
+	for i, p := range pairs {
+		if i == 0 || pairs[i-1].call != p.call {
+			distinct++
+		}
+	}
+	ix.launchRows = make([]EventID, 0, distinct)
 	for i, p := range pairs {
 		ix.launched[i] = p.gpu
 		if i == 0 || pairs[i-1].call != p.call {

@@ -57,7 +57,7 @@ func countsOf(ix *traceindex.Index) map[string]string {
 	parents := 0
 	for row := range traceindex.EventID(ix.Events.Len()) {
 		count[ix.Events.Category[row]]++
-		if d, ok := ix.PythonDetailOf(row); ok && d.ParentID != 0 {
+		if ix.Events.Category[row] == traceindex.CategoryPython {
 			for p := range ix.Ancestors(row) {
 				if ix.Events.Category[p] == traceindex.CategoryPython {
 					parents++
