@@ -248,6 +248,8 @@ def run(script, arguments):
 # ---- what the ranges told
 
 
+# Nodes whose work belongs to no forward line: FSDP's gradient reduction, hung on the sharded module's inputs.
+REDUCTION = {"RegisterPostBackwardFunctionBackward"}
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 RUNTIME = {"cuda_runtime", "cuda_driver"}
 
@@ -346,10 +348,11 @@ def tell(events):
             continue
         line, node = line_at(launch), nodes.around(launch)
         if node is not None and (line is None or not nodes.holds_range(node, spans, launch)):
-            op = forward.get(nodes.key(node))
+            name = node["name"].partition(": ")[2]
+            op = forward.get(nodes.key(node)) if name not in REDUCTION else None
             line = op and line_at(op)
             if not line:
-                lines["<backward:%s>" % node["name"].partition(": ")[2]]["cuda_bwd_us"] += event["dur"]
+                lines["<backward:%s>" % name]["cuda_bwd_us"] += event["dur"]
                 unattributed["bwd_no_line"] += event["dur"]
                 continue
             lines[line]["cuda_bwd_us"] += event["dur"]

@@ -10,12 +10,15 @@ import sys
 
 def _run_the_sites_own(here):
     """This file hides a sitecustomize further down sys.path: run that one, as Python would have."""
-    from importlib import machinery, util
+    # What importlib.machinery and importlib.util are made of; importing those would cost every
+    # Python process milliseconds.
+    import _frozen_importlib
+    import _frozen_importlib_external
 
-    spec = machinery.PathFinder.find_spec("sitecustomize", sys.path)
+    spec = _frozen_importlib_external.PathFinder.find_spec("sitecustomize", sys.path)
     if spec is None or spec.loader is None or spec.origin == os.path.join(here, "sitecustomize.py"):
         return
-    module = util.module_from_spec(spec)
+    module = _frozen_importlib.module_from_spec(spec)
     sys.modules["sitecustomize"] = module
     spec.loader.exec_module(module)
 

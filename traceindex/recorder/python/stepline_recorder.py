@@ -411,7 +411,7 @@ class Recorder:
         if not self.frames:
             message += (
                 " without Python frames, so without time per line (torch %s crashes on Python %d.%d when it records "
-                "them; 2.8 does not)" % ((self.torch.__version__,) + sys.version_info[:2])
+                "them; 2.7.1 does not)" % ((self.torch.__version__,) + sys.version_info[:2])
             )
         if why:
             message += " of the %d asked for, %s" % (self.config["steps"], why)
@@ -542,12 +542,13 @@ _marking_code = _code_of_marking()
 
 
 def _frames_are_safe(torch):
-    """Whether with_stack=True can be used: before 2.8 it crashes the process on Python 3.13.
+    """Whether with_stack=True can be used: before 2.7.1 it crashes the process on Python 3.13.
 
     https://github.com/pytorch/pytorch/issues/148273
     """
-    version = [int(part) if part.isdigit() else 0 for part in str(torch.__version__).split("+")[0].split(".")[:2]]
-    return sys.version_info < (3, 13) or version >= [2, 8]
+    parts = str(torch.__version__).split("+")[0].split(".")[:3]
+    version = [int(part) if part.isdigit() else 0 for part in parts]
+    return sys.version_info < (3, 13) or version >= [2, 7, 1]
 
 
 def _script_line():
