@@ -12,6 +12,9 @@ const (
 	maxCells = 6 << 20
 	// maxWork bounds the time of one alignment: (gates + passages) × tokens.
 	maxWork = 40 << 20
+	// maxFunctionWork bounds the time spent on all distinct call sequences of one function, maxRunWork that on a whole run.
+	maxFunctionWork = 400 << 20
+	maxRunWork      = 4 << 30
 )
 
 // start is a point where the frame may have begun, with what it costs to believe so.
@@ -67,9 +70,11 @@ func newAligner(g *graph) *aligner { return &aligner{g: g, matches: map[string][
 
 // fits reports whether an alignment of n tokens stays within bounds.
 func (a *aligner) fits(n int) bool {
-	edges := len(a.g.gates) + 2*len(a.g.flow.Edges)
-	return !a.g.truncated && n*a.g.points <= maxCells && n*edges <= maxWork
+	return !a.g.truncated && n*a.g.points <= maxCells && a.work(n) <= maxWork
 }
+
+// work is a measure of the time that an alignment of n tokens takes.
+func (a *aligner) work(n int) int { return (n + 1) * (len(a.g.gates) + 2*len(a.g.flow.Edges) + a.g.points) }
 
 // align explains tokens from one of the starts. atEnd tells that the frame was still running when recording ended.
 func (a *aligner) align(tokens []token, keys []string, starts []start, atEnd bool) *alignment {

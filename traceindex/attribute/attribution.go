@@ -56,7 +56,7 @@ func Attribute(ctx context.Context, run *traceindex.Run, src Sources) (*Attribut
 		}
 		r.resolve(f, src)
 	}
-	if len(recorded) > 0 && len(r.byPath) == 0 {
+	if len(recorded) > 0 && len(r.byPath) == 0 && len(a.Warnings) == 0 {
 		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "no-source", Message: fmt.Sprintf("none of the %d Python files that the trace names is in the workspace (%s, …): open the folder of the project that was recorded, or set pathMappings", len(recorded), recordedSample(recorded))})
 	}
 	if len(recorded) == 0 && len(run.Ranks) > 0 {
@@ -83,6 +83,7 @@ type resolver struct {
 	options     pyscan.FlowOptions
 	builtins    bool
 	interner    tokenInterner
+	work        int // of all alignments so far
 }
 
 func (r *resolver) resolve(f RecordedFile, src Sources) {
@@ -102,7 +103,7 @@ func (r *resolver) resolve(f RecordedFile, src Sources) {
 		}
 	}
 	r.attribution.Files[found.File.Path] = found.File
-	r.byPath[f.Path] = &source{module: newModuleFacts(found.File), graphs: map[*pyscan.Function]*functionAlignments{}}
+	r.byPath[f.Path] = &source{module: newModuleFacts(found.File), finder: newFunctionFinder(found.File, f.Functions), graphs: map[*pyscan.Function]*functionAlignments{}}
 }
 
 // recordedSample names a few recorded files, those outside Python's and torch's own folders first.

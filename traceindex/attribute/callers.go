@@ -13,7 +13,7 @@ func (t *tokenTable) callLine(e traceindex.EventID, source *source) int {
 	if !ok || c.Line <= 0 || path.Base(cleanRecorded(c.File)) != path.Base(source.module.file.Path) {
 		return 0
 	}
-	return source.module.file.LineOfStatement(c.Line)
+	return source.module.file.LineOfStatement(c.Line + source.finder.shift(c.Line))
 }
 
 // record puts the tokens whose call lines were recorded on them: the alignment only places what lies between.

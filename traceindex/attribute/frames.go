@@ -73,13 +73,13 @@ func (w *frameWalker) resolveLocations() {
 			continue
 		}
 		f := &w.sources[i]
-		f.source, f.line = s, l.Line
+		f.source = s
 		_, name := splitQualified(l.Function)
 		qualified := ""
 		if name != l.Function {
 			qualified = l.Function
 		}
-		f.fn, f.resumed = findFunction(s.module.file, name, qualified, l.Line)
+		f.fn, f.resumed, f.line = s.finder.find(name, qualified, l.Line)
 		if f.fn == nil {
 			f.whole = w.attribution.places.intern(Place{File: s.module.file.Path, Function: l.Function, Missing: true})
 			continue
@@ -214,7 +214,9 @@ func (w *frameWalker) placeFrame(row traceindex.EventID, source *frameSource) *p
 	var placed *placedFrame
 	if !f.aligner.fits(len(w.children)) {
 		f.tooLarge++
-	} else if done := w.align(row, source, f, arguments); !done.unfit() {
+	} else if done := w.align(row, source, f, arguments); done == nil {
+		f.tooLarge++
+	} else if !done.unfit() {
 		placed = w.entries[done]
 		if placed == nil {
 			placed = w.lookUp(done, source)
@@ -240,7 +242,7 @@ func (w *frameWalker) alignmentsOf(source *frameSource) *functionAlignments {
 	return f
 }
 
-// align aligns the frame's children, or finds the alignment of the same ones.
+// align aligns the frame's children, or finds the alignment of the same ones; nil when too much time has gone into the function.
 func (w *frameWalker) align(row traceindex.EventID, source *frameSource, f *functionAlignments, arguments *arguments) *alignment {
 	aligner, outcomes := f.aligner, ""
 	if arguments.anything() {
@@ -273,6 +275,12 @@ func (w *frameWalker) align(row traceindex.EventID, source *frameSource, f *func
 	}
 	done, ok := f.done[string(w.key)]
 	if !ok {
+		work := aligner.work(len(w.ids))
+		if f.work+work > maxFunctionWork || w.work+work > maxRunWork {
+			return nil
+		}
+		f.work += work
+		w.work += work
 		tokens, keys := w.tokens.sequence(w.ids)
 		done = aligner.align(tokens, keys, aligner.g.startsAt(source.line, source.resumed, source.source.module.file), atEnd)
 		f.done[string(w.key)] = done

@@ -36,6 +36,7 @@ type Sources interface {
 // source is one resolved file with what is compiled from it.
 type source struct {
 	module *moduleFacts
+	finder *functionFinder
 	graphs map[*pyscan.Function]*functionAlignments
 }
 
@@ -48,6 +49,8 @@ type functionAlignments struct {
 	outcomes map[string]string
 	// tooLarge counts frames that were beyond the bounds of the alignment.
 	tooLarge int
+	// work is that of the alignments done so far.
+	work int
 }
 
 // recordedFiles lists the Python files of a run with their functions.

@@ -1,0 +1,177 @@
+package attribute_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"stepline/traceindex"
+	"stepline/traceindex/attribute"
+	"stepline/traceindex/load"
+)
+
+// project writes files to a folder of their own.
+func project(t *testing.T, files map[string]string) string {
+	t.Helper()
+	root := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(root, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return root
+}
+
+func readText(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(tracesFolder, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// costsIn attributes the gpt trace to a project.
+func costsIn(t *testing.T, root string, mappings ...attribute.PathMapping) *traceindex.Costs {
+	t.Helper()
+	run, err := load.Open(context.Background(), []string{filepath.Join(tracesFolder, "gpt/trace.json.gz")}, load.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := attribute.Directory(root, mappings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	costs, err := attribute.Run(context.Background(), run, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkAccounted(t, costs, nil)
+	return costs
+}
+
+func selfNs(costs *traceindex.Costs, file string, line int) int64 {
+	for _, l := range costs.Lines {
+		if l.File == file && l.Line == line {
+			return l.SelfNs
+		}
+	}
+	return 0
+}
+
+func TestEdits(t *testing.T) {
+	script := readText(t, "gpt/gpt.py")
+	const mlp = 63 // return self.down(F.gelu(self.up(x)))
+	want := selfNs(costsIn(t, project(t, map[string]string{"gpt.py": script})), "gpt.py", mlp)
+	if want == 0 {
+		t.Fatal("line 63 has no time")
+	}
+	for _, c := range []struct {
+		name, file, text string
+		line             int
+	}{
+		{"moved into a folder", "src/deep/gpt.py", script, mlp},
+		{"CRLF", "gpt.py", strings.ReplaceAll(script, "\n", "\r\n"), mlp},
+		{"byte order mark", "gpt.py", "\ufeff" + script, mlp},
+		{"lines inserted above", "gpt.py", "# one\n# two\n\n" + script, mlp + 3},
+		{"lines inserted between functions", "gpt.py", strings.Replace(script, "class MLP(", "# a comment\n\n\nclass MLP(", 1), mlp + 3},
+		{"lines removed above", "gpt.py", strings.Replace(script, "import math\nimport sys\n\n", "import math, sys\n", 1), mlp - 2},
+		{"statement split over lines", "gpt.py", strings.Replace(script, "return self.down(F.gelu(self.up(x)))", "return self.down(\n            F.gelu(\n                self.up(x)))", 1), mlp},
+		{"edited inside another function", "gpt.py", strings.Replace(script, "        return self.proj(y)\n\n\nclass FlashAttention", "        y = y + 1\n        return self.proj(y)\n\n\nclass FlashAttention", 1), mlp + 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			costs := costsIn(t, project(t, map[string]string{c.file: c.text}))
+			if got := selfNs(costs, c.file, c.line); got != want {
+				t.Errorf("%s:%d has %d ns, want %d; warnings %v", c.file, c.line, got, want, costs.Warnings)
+			}
+		})
+	}
+	t.Run("function rewritten", func(t *testing.T) {
+		text := strings.Replace(script, "return self.down(F.gelu(self.up(x)))", "return other(thing, more).nothing[alike]", 1)
+		costs := costsIn(t, project(t, map[string]string{"gpt.py": text}))
+		for _, l := range costs.Lines {
+			if l.Function == "MLP.forward" && l.ByConfidence[traceindex.ConfidenceExact] > 0 {
+				t.Errorf("line %d of a rewritten function is told as exact: %+v", l.Line, l)
+			}
+		}
+	})
+	t.Run("function renamed", func(t *testing.T) {
+		text := strings.Replace(script, "def get_batch(", "def fetch(", 1)
+		costs := costsIn(t, project(t, map[string]string{"gpt.py": text}))
+		for _, u := range costs.Unattributed {
+			if u.Function == "get_batch" && u.Reason == "function not in the source" {
+				return
+			}
+		}
+		t.Errorf("the time of a function that is gone is not accounted for: %+v", costs.Unattributed)
+	})
+}
+
+func TestPaths(t *testing.T) {
+	script := readText(t, "gpt/gpt.py")
+	t.Run("two files of one name", func(t *testing.T) {
+		costs := costsIn(t, project(t, map[string]string{"a/gpt.py": script, "b/gpt.py": script}))
+		if len(costs.Lines) != 0 {
+			t.Errorf("a tie was attributed: %+v", costs.Lines[0])
+		}
+		if len(costs.Warnings) == 0 || costs.Warnings[0].Code != "ambiguous-path" || !strings.Contains(costs.Warnings[0].Message, "a/gpt.py, b/gpt.py") {
+			t.Errorf("warnings %v", costs.Warnings)
+		}
+	})
+	t.Run("two files, one another's", func(t *testing.T) {
+		costs := costsIn(t, project(t, map[string]string{"a/gpt.py": script, "b/gpt.py": "def forward(x):\n    return x\n"}))
+		if len(costs.Lines) == 0 || costs.Lines[0].File != "a/gpt.py" {
+			t.Errorf("%d lines, warnings %v", len(costs.Lines), costs.Warnings)
+		}
+	})
+	t.Run("mapping decides a tie", func(t *testing.T) {
+		costs := costsIn(t, project(t, map[string]string{"a/gpt.py": script, "b/gpt.py": script}), attribute.PathMapping{From: "gpt.py", To: "b/gpt.py"})
+		if len(costs.Lines) == 0 || costs.Lines[0].File != "b/gpt.py" {
+			t.Errorf("%d lines, warnings %v", len(costs.Lines), costs.Warnings)
+		}
+	})
+	t.Run("mapping out of the workspace", func(t *testing.T) {
+		outside := project(t, map[string]string{"gpt.py": script})
+		root := project(t, map[string]string{"other.py": "x = 1\n"})
+		rel, err := filepath.Rel(root, outside)
+		if err != nil {
+			t.Fatal(err)
+		}
+		costs := costsIn(t, root, attribute.PathMapping{From: "gpt.py", To: filepath.ToSlash(rel) + "/gpt.py"})
+		if len(costs.Lines) != 0 {
+			t.Errorf("a file outside the root was read: %+v", costs.Lines[0])
+		}
+	})
+	t.Run("link out of the workspace", func(t *testing.T) {
+		outside := project(t, map[string]string{"gpt.py": script})
+		root := project(t, map[string]string{"other.py": "x = 1\n"})
+		if err := os.Symlink(filepath.Join(outside, "gpt.py"), filepath.Join(root, "gpt.py")); err != nil {
+			t.Skip("no symbolic links here")
+		}
+		if costs := costsIn(t, root); len(costs.Lines) != 0 {
+			t.Errorf("a file outside the root was read: %+v", costs.Lines[0])
+		}
+	})
+	t.Run("another project", func(t *testing.T) {
+		costs := costsIn(t, project(t, map[string]string{"main.py": "def run():\n    pass\n"}))
+		if len(costs.Lines) != 0 || len(costs.Warnings) == 0 || costs.Warnings[0].Code != "no-source" {
+			t.Errorf("%d lines, warnings %v", len(costs.Lines), costs.Warnings)
+		}
+	})
+	t.Run("library file of the same name", func(t *testing.T) {
+		// torch/nn/modules/module.py is in every trace: the workspace's module.py is another.
+		costs := costsIn(t, project(t, map[string]string{"gpt.py": script, "module.py": "class Module:\n    def _call_impl(self):\n        pass\n"}))
+		for _, l := range costs.Lines {
+			if l.File != "gpt.py" {
+				t.Errorf("time on %s:%d", l.File, l.Line)
+			}
+		}
+	})
+}
