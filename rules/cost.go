@@ -21,13 +21,17 @@ type Question struct {
 	Span pyscan.Span
 	// Ops are name prefixes (ops, runtime calls, copies) the answer is limited to; empty for everything under the span.
 	Ops []string
+	// Keeps and HostStays are the rule's.
+	Keeps     float64
+	HostStays bool
 }
 
 // Cost is a trace's answer. Durations are nanoseconds per step.
 type Cost struct {
 	Observed bool
 	// WaitNs is how long the host waits. LowNs and HighNs bound what mending is expected to save: for a sync the low end is
-	// the bubble (GPU idle from the sync's end to the next GPU event), because waiting while the GPU works loses nothing.
+	// the part of the bubble (GPU idle after the sync's end) that the wait itself made, because waiting while the GPU works
+	// loses nothing, and an idle GPU after a sync that hardly waited would have been idle without it.
 	WaitNs, LowNs, HighNs int64
 	// Share is LowNs over the step, 0 without steps.
 	Share float64
@@ -51,7 +55,7 @@ const (
 
 // DefaultRefutedBelow is the share of a step under which a measured cost counts as nothing that matters, unless the
 // configuration sets `refuted-below`. It is a setting, not a fact about GPUs.
-const DefaultRefutedBelow = 0.001
+const DefaultRefutedBelow = 0.005
 
 // price asks the trace about every finding and turns the refuted ones into hints.
 func price(costs Costs, refutedBelow float64, findings []Finding) {
@@ -60,7 +64,7 @@ func price(costs Costs, refutedBelow float64, findings []Finding) {
 		if f.Rule.Price == Unpriced {
 			continue
 		}
-		q := Question{Kind: f.Rule.Price, File: f.File, Span: f.Span, Ops: f.Rule.Ops}
+		q := Question{Kind: f.Rule.Price, File: f.File, Span: f.Span, Ops: f.Rule.Ops, Keeps: f.Rule.Keeps, HostStays: f.Rule.HostStays}
 		if f.Measured != (pyscan.Span{}) {
 			q.Span = f.Measured
 			if f.MeasuredFile != nil {

@@ -425,6 +425,12 @@ func (f *Facts) LoggedTensor(s *Site) (pyscan.Expr, string) {
 	return found, advice
 }
 
+// LogsTensors reports whether a log call belongs to a framework that takes tensors and reads them itself (Lightning's self.log).
+func (f *Facts) LogsTensors(s *Site) bool {
+	attr, ok := s.Call().Func.(*pyscan.Attribute)
+	return ok && isSelfName(attr.Value, selfOf(s.Def()))
+}
+
 // ComesBack reports whether a host copy is moved to a device again in the same expression or through the variable it is
 // bound to.
 func (f *Facts) ComesBack(s *Site) bool {

@@ -97,6 +97,11 @@ type Rule struct {
 	// Price says how a trace prices the findings; Ops narrows it to ops, runtime calls or copies by name (prefix match), empty for all.
 	Price PriceKind
 	Ops   []string
+	// Keeps is the part of the measured time that can stay after mending (0: it all goes): the lower end of the price leaves it out.
+	Keeps float64
+	// HostStays tells that mending makes kernels faster and leaves the host as much to do: that saves only while the GPU, not the
+	// host, is what the step waits for.
+	HostStays bool
 	// Page is the rule's doc.md.
 	Page string
 	// Check reports the rule's findings in one file.

@@ -13,16 +13,17 @@ var page string
 
 // Rule is AMP001.
 var Rule = &rules.Rule{
-	ID:       "AMP001",
-	Name:     "fp32-matmul-without-tf32",
-	Summary:  "matrix products in full float32 on CUDA, without TF32 or autocast",
-	Severity: rules.Warning,
-	Fix:      rules.Unsafe,
-	NeedsGPU: true,
-	Price:    rules.PriceKernels,
-	Ops:      []string{"sgemm", "simt"},
-	Page:     page,
-	Check:    check,
+	ID:        "AMP001",
+	Name:      "fp32-matmul-without-tf32",
+	Summary:   "matrix products in full float32 on CUDA, without TF32 or autocast",
+	Severity:  rules.Warning,
+	Fix:       rules.Unsafe,
+	NeedsGPU:  true,
+	Price:     rules.PriceKernels,
+	HostStays: true,
+	Ops:       []string{"sgemm", "simt"},
+	Page:      page,
+	Check:     check,
 }
 
 func check(p *rules.Pass) {

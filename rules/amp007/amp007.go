@@ -16,15 +16,16 @@ var page string
 
 // Rule is AMP007.
 var Rule = &rules.Rule{
-	ID:       "AMP007",
-	Name:     "gemm-dims-not-multiple-of-8",
-	Summary:  "a Linear layer's size is no multiple of 8 under half precision",
-	Severity: rules.Warning,
-	Fix:      rules.NoFix,
-	NeedsGPU: true,
-	Price:    rules.PriceKernels,
-	Page:     page,
-	Check:    check,
+	ID:        "AMP007",
+	Name:      "gemm-dims-not-multiple-of-8",
+	Summary:   "a Linear layer's size is no multiple of 8 under half precision",
+	Severity:  rules.Warning,
+	Fix:       rules.NoFix,
+	NeedsGPU:  true,
+	Price:     rules.PriceKernels,
+	HostStays: true,
+	Page:      page,
+	Check:     check,
 }
 
 func check(p *rules.Pass) {

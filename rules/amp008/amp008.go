@@ -14,16 +14,17 @@ var page string
 
 // Rule is AMP008.
 var Rule = &rules.Rule{
-	ID:       "AMP008",
-	Name:     "float64-leak",
-	Summary:  "NumPy's float64 reaches the model",
-	Severity: rules.Warning,
-	Fix:      rules.Unsafe,
-	NeedsGPU: true,
-	Price:    rules.PriceKernels,
-	Ops:      []string{"double"},
-	Page:     page,
-	Check:    check,
+	ID:        "AMP008",
+	Name:      "float64-leak",
+	Summary:   "NumPy's float64 reaches the model",
+	Severity:  rules.Warning,
+	Fix:       rules.Unsafe,
+	NeedsGPU:  true,
+	Price:     rules.PriceKernels,
+	HostStays: true,
+	Ops:       []string{"double"},
+	Page:      page,
+	Check:     check,
 }
 
 func check(p *rules.Pass) {

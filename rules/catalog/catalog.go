@@ -14,9 +14,19 @@ import (
 	"stepline/rules/amp008"
 	"stepline/rules/dat001"
 	"stepline/rules/dat005"
+	"stepline/rules/iol001"
+	"stepline/rules/iol002"
 	"stepline/rules/iol003"
+	"stepline/rules/mem001"
+	"stepline/rules/mem002"
+	"stepline/rules/mem003"
+	"stepline/rules/mem004"
 	"stepline/rules/opt001"
 	"stepline/rules/opt002"
+	"stepline/rules/opt003"
+	"stepline/rules/opt004"
+	"stepline/rules/opt005"
+	"stepline/rules/opt006"
 	"stepline/rules/syn001"
 	"stepline/rules/syn002"
 	"stepline/rules/syn003"
@@ -68,5 +78,15 @@ var all = []*rules.Rule{
 	amp008.Rule,
 	opt001.Rule,
 	opt002.Rule,
+	opt003.Rule,
+	opt004.Rule,
+	opt005.Rule,
+	opt006.Rule,
+	mem001.Rule,
+	mem002.Rule,
+	mem003.Rule,
+	mem004.Rule,
+	iol001.Rule,
+	iol002.Rule,
 	iol003.Rule,
 }

@@ -21,6 +21,7 @@ var Rule = &rules.Rule{
 	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceData,
+	Keeps:    0.25, // with four workers at best a quarter of the loading stays on the way
 	Page:     page,
 	Check:    check,
 }

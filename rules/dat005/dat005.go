@@ -21,6 +21,7 @@ var Rule = &rules.Rule{
 	Fix:      rules.NoFix,
 	NeedsGPU: true,
 	Price:    rules.PriceHost,
+	Keeps:    0.25, // workers decode in parallel, so with four at best a quarter stays on the way
 	Page:     page,
 	Check:    check,
 }

@@ -17,7 +17,7 @@ var Rule = &rules.Rule{
 	Name:     "print-or-format-tensor",
 	Summary:  "printing or formatting a GPU tensor in every training step",
 	Severity: rules.Warning,
-	Fix:      rules.NoFix,
+	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceSync,
 	Page:     page,
@@ -35,6 +35,7 @@ func check(p *rules.Pass) {
 			continue
 		}
 		p.ReportHot(at, hot, rules.Finding{
+			Fixes:   p.EveryN(at, 100),
 			Message: fmt.Sprintf("`%s` needs the value of `%s` %s, and the host waits for the GPU to get it: print every N steps", p.Line(at), p.Line(tensor), hot.When()),
 		}, rules.NotPeriodic, rules.QuieterInEval)
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"stepline/pyscan"
 	"stepline/rules"
 )
 
@@ -17,7 +18,7 @@ var Rule = &rules.Rule{
 	Name:     "logger-gets-gpu-tensor",
 	Summary:  "a logger reads a GPU tensor in every training step",
 	Severity: rules.Warning,
-	Fix:      rules.NoFix,
+	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceSync,
 	Page:     page,
@@ -36,7 +37,27 @@ func check(p *rules.Pass) {
 		}
 		p.ReportHot(at, hot, rules.Finding{
 			Span:    tensor.Range(),
+			Fixes:   fixes(p, at, tensor),
 			Message: fmt.Sprintf("`%s` is read for `%s` %s, and the host waits for the GPU: %s", p.Line(tensor), p.LogName(at), hot.When(), how),
 		}, rules.NotPeriodic, rules.QuieterInEval)
 	}
+}
+
+// fixes drops `.item()` where the framework takes tensors, and logs every N steps elsewhere.
+func fixes(p *rules.Pass, at *rules.Site, tensor pyscan.Expr) []rules.Fix {
+	if !p.LogsTensors(at) {
+		return p.EveryN(at, 100)
+	}
+	call, ok := tensor.(*pyscan.Call)
+	if !ok {
+		return nil
+	}
+	attr, ok := call.Func.(*pyscan.Attribute)
+	if !ok || attr.Attr != "item" {
+		return nil
+	}
+	return []rules.Fix{{
+		Title: "Log the tensor itself: drop `.item()`", Safety: rules.Unsafe,
+		Edits: []rules.TextEdit{{File: p.File, Span: pyscan.Span{Start: attr.Value.Range().End, End: call.End}}},
+	}}
 }
