@@ -34,6 +34,8 @@ type fakeClient struct {
 	inflight sync.WaitGroup
 	held     map[string]chan struct{} // answers to these wait
 	batches  int
+	// pushed is signalled at every push of diagnostics.
+	pushed chan struct{}
 }
 
 // hold keeps the answers to a method back until release is closed.
@@ -69,7 +71,7 @@ func startClient(t testing.TB, options Options) *fakeClient {
 		}
 	}
 	c := &fakeClient{t: t, in: clientOut, frames: wire.NewFrameReader(clientIn), served: make(chan error, 1), answers: map[string]chan message{},
-		asked: map[string]func(json.RawMessage) (any, *rpcError){}, diags: map[string]json.RawMessage{}, ended: make(chan struct{})}
+		asked: map[string]func(json.RawMessage) (any, *rpcError){}, diags: map[string]json.RawMessage{}, ended: make(chan struct{}), pushed: make(chan struct{}, 1)}
 	go func() {
 		err := Serve(context.Background(), serverIn, serverOut, options)
 		_ = serverOut.Close()
@@ -118,6 +120,10 @@ func (c *fakeClient) take(m message) {
 		var p struct{ URI string }
 		_ = json.Unmarshal(m.Params, &p)
 		c.diags[p.URI] = m.Params
+		select {
+		case c.pushed <- struct{}{}:
+		default:
+		}
 	}
 	if m.ID == nil {
 		return
