@@ -14,6 +14,7 @@ import (
 	"stepline/rules"
 	"stepline/traceindex"
 	"stepline/traceindex/attribute"
+	"stepline/traceindex/diagnose"
 	"stepline/traceindex/load"
 )
 
@@ -33,6 +34,8 @@ type Loaded struct {
 	// to the workspace's root.
 	Attribution *attribute.Attribution
 	Costs       *traceindex.Costs
+	// Diagnosis says why the GPU waits, step by step.
+	Diagnosis *diagnose.Diagnosis
 	// Sources are the texts of the workspace files the costs were put on, as they were at load, by path relative to the
 	// root: what lets lines follow later edits.
 	Sources map[string]string
@@ -116,6 +119,9 @@ func (w *Workspace) LoadTrace(ctx context.Context, traces []string, options Load
 		l.Sources[path] = file.Text
 	}
 	tell(Progress{Stage: "diagnosing"})
+	if l.Diagnosis, err = diagnose.Run(ctx, a, diagnose.Settings{}); err != nil {
+		return nil, context.Cause(ctx)
+	}
 	l.costs = newTraceCosts(l)
 	return l, partial
 }

@@ -1,12 +1,14 @@
 package analysis
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
 	"stepline/pyscan"
 	"stepline/rules"
 	"stepline/traceindex"
+	"stepline/traceindex/diagnose"
 )
 
 // traceCosts answers the rules' questions from a loaded run. It is safe for concurrent use.
@@ -14,6 +16,7 @@ type traceCosts struct {
 	loaded *Loaded
 	byLine map[string]map[int]*traceindex.LineCost
 	loader rules.LoaderEvidence
+	prices *diagnose.Prices
 
 	mu      sync.Mutex
 	sources map[string]*pyscan.File // at load, parsed when first asked for
@@ -21,7 +24,7 @@ type traceCosts struct {
 }
 
 func newTraceCosts(l *Loaded) *traceCosts {
-	c := &traceCosts{loaded: l, byLine: map[string]map[int]*traceindex.LineCost{}, loader: loaderEvidence(l.Run),
+	c := &traceCosts{loaded: l, byLine: map[string]map[int]*traceindex.LineCost{}, loader: loaderEvidence(l.Run), prices: diagnose.NewPrices(l.Attribution, l.Diagnosis),
 		sources: map[string]*pyscan.File{}, maps: map[*pyscan.File]*LineMap{}}
 	for path, file := range l.Attribution.Files {
 		c.sources[path] = file
@@ -71,19 +74,70 @@ func (c *traceCosts) Measure(q rules.Question) rules.Cost {
 	if m == nil {
 		return rules.Cost{}
 	}
-	var out rules.Cost
+	var lines []diagnose.Line
 	seen := map[int]bool{}
 	for line := q.File.Line(q.Span.Start); line <= q.File.Line(max(q.Span.Start, q.Span.End-1)); line++ {
-		statement := statementLine(q.File, line)
-		old, fresh := m.OldLine(statement)
-		cost := c.byLine[q.File.Path][old]
-		if seen[old] || !fresh || cost == nil {
+		old, fresh := m.OldLine(statementLine(q.File, line))
+		if seen[old] || !fresh || c.byLine[q.File.Path][old] == nil {
 			continue
 		}
 		seen[old] = true
-		c.add(&out, q.Kind, cost)
+		lines = append(lines, diagnose.Line{File: q.File.Path, Line: old})
 	}
-	return out
+	price, observed := c.price(q, lines)
+	if !observed {
+		return rules.Cost{}
+	}
+	if q.HostStays {
+		price.LowNs = int64(float64(price.LowNs) * c.loaded.Diagnosis.BusyShare())
+	}
+	price.LowNs = int64(float64(price.LowNs) * (1 - q.Keeps))
+	per := func(ns int64) int64 { return ns / c.loaded.StepCount() }
+	return rules.Cost{Observed: true, WaitNs: per(price.WaitNs), LowNs: per(price.LowNs), HighNs: max(per(price.LowNs), per(price.HighNs)), Evidence: evidence(q.Kind, price, c.loaded.StepCount())}
+}
+
+// price asks the diagnosed run. Lines that did not run in the trace have no price; what stands for the whole run (a loader's or
+// optimizer's constructor, a setting) is priced by the run's events if its file ran.
+func (c *traceCosts) price(q rules.Question, lines []diagnose.Line) (diagnose.Price, bool) {
+	switch q.Kind {
+	case rules.PriceData:
+		return c.prices.Loader(), c.loader != rules.LoaderUnknown
+	case rules.PriceKernels, rules.PriceComm:
+		if len(lines) == 0 && (len(q.Ops) > 0 || q.Kind == rules.PriceComm) {
+			price := c.prices.Communication(nil)
+			if q.Kind == rules.PriceKernels {
+				price = c.prices.AllKernels(q.Ops)
+			}
+			return price, price.Count > 0
+		}
+	}
+	if len(lines) == 0 {
+		return diagnose.Price{}, false
+	}
+	switch q.Kind {
+	case rules.PriceSync:
+		return c.prices.Sync(lines), true
+	case rules.PriceHost:
+		return c.prices.Host(lines, q.Ops), true
+	case rules.PriceCopy:
+		price := c.prices.Copies(lines, q.Ops)
+		if len(q.Ops) == 0 { // the host's work on the statement goes as well
+			host := c.prices.Host(lines, nil)
+			price.LowNs, price.HighNs = max(price.LowNs, host.LowNs), price.HighNs+host.HighNs
+		}
+		return price, true
+	case rules.PriceComm:
+		return c.prices.Communication(lines), true
+	}
+	return c.prices.Kernels(lines, q.Ops), true
+}
+
+// evidence says what was measured, where that is more than a time.
+func evidence(kind rules.PriceKind, price diagnose.Price, steps int64) string {
+	if kind != rules.PriceCopy || price.Count == 0 || price.Bytes == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d copies of %.2f MB in all a step", int64(price.Count)/steps, float64(price.Bytes/steps)/1e6)
 }
 
 // statementLine is the first line of the innermost statement with source on a line: what costs are counted on.
@@ -93,26 +147,6 @@ func statementLine(file *pyscan.File, line int) int {
 		return line
 	}
 	return file.StatementLine(statements[len(statements)-1])
-}
-
-func (c *traceCosts) add(out *rules.Cost, kind rules.PriceKind, cost *traceindex.LineCost) {
-	per := func(ns int64) int64 { return ns / c.loaded.StepCount() }
-	out.Observed = true
-	switch kind {
-	case rules.PriceSync:
-		out.WaitNs += per(cost.SyncNs)
-		out.LowNs += per(cost.BubbleNs)
-		out.HighNs += per(max(cost.BubbleNs, cost.GPUIdleNs))
-	case rules.PriceHost, rules.PriceData:
-		out.LowNs += per(cost.GPUIdleNs)
-		out.HighNs += per(cost.GPUIdleNs)
-	case rules.PriceCopy:
-		out.LowNs += per(min(cost.CopyNs, cost.GPUNs()))
-		out.HighNs += per(max(cost.CopyNs, cost.SyncNs))
-	case rules.PriceKernels, rules.PriceComm:
-		out.LowNs += per(cost.GPUNs())
-		out.HighNs += per(cost.GPUNs())
-	}
 }
 
 // loaderEvidence reads which DataLoader iterators ran from the profiler's ranges.

@@ -1,0 +1,112 @@
+package analysis
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"stepline/rules"
+)
+
+// pricedRun lints a recorded run's files with its trace and returns the findings by rule and line.
+func pricedRun(t *testing.T, root, trace string) map[string]rules.Finding {
+	t.Helper()
+	base, err := filepath.Abs("../testdata/traces")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(context.Background(), filepath.Join(base, root), Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := w.LoadTrace(context.Background(), []string{filepath.Join(base, trace)}, LoadOptions{NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, err := w.CheckRun(context.Background(), loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]rules.Finding{}
+	for _, f := range checked.Findings {
+		found[f.Rule.ID] = worse(found[f.Rule.ID], f)
+	}
+	return found
+}
+
+// worse is the finding with the higher lower end.
+func worse(a, b rules.Finding) rules.Finding {
+	if a.Rule != nil && a.Cost.LowNs >= b.Cost.LowNs {
+		return a
+	}
+	return b
+}
+
+// TestPromisesAgainstMeasuredSavings holds every price against what mending really saved, measured without a profiler
+// (testdata/traces/savings.json): the lower end promises no more than that by 15 % and half a millisecond.
+func TestPromisesAgainstMeasuredSavings(t *testing.T) {
+	data, err := os.ReadFile("../testdata/traces/savings.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var measured map[string]map[string][]float64 // ms
+	if err := json.Unmarshal(data, &measured); err != nil {
+		t.Fatal(err)
+	}
+	mean := func(run, variant string) float64 {
+		values := measured[run][variant]
+		if len(values) == 0 {
+			t.Fatalf("savings.json has no %s of %s", variant, run)
+		}
+		var sum float64
+		for _, v := range values {
+			sum += v
+		}
+		return sum / float64(len(values))
+	}
+	for _, c := range []struct {
+		run, root, trace, base string
+		mended                 map[string]string // rule → variant
+	}{
+		{"gpt", "gpt", "gpt/trace.json.gz", "base", map[string]string{"XFR005": "mask_on_device", "SYN006": "grad_norm_one_sync", "SYN001": "no_print_no_isnan", "SYN002": "no_print_no_isnan", "MEM001": "no_empty_cache", "OPT002": "fused_adamw", "XFR001": "pinned_batches"}},
+		{"vision", "vision", "vision/trace.json.gz", "base_no_workers", map[string]string{"DAT001": "workers8", "DAT005": "workers8"}},
+		{"vision", "vision", "vision_workers/trace.json.gz", "workers8", map[string]string{"XFR001": "workers8_pin", "SYN001": "workers8_no_item", "SYN004": "workers8_no_synchronize", "OPT002": "workers8_foreach", "OPT001": "workers8_zero_grad_none", "AMP005": "workers8_narrow_autocast"}},
+	} {
+		found := pricedRun(t, c.root, c.trace)
+		for rule, variant := range c.mended {
+			f, ok := found[rule]
+			if !ok {
+				t.Errorf("%s: no %s", c.trace, rule)
+				continue
+			}
+			saved := mean(c.run, c.base) - mean(c.run, variant)
+			if low := float64(f.Cost.LowNs) / 1e6; low > max(0, saved)*1.15+0.5 {
+				t.Errorf("%s: %s promises at least %.2f ms a step, %s saved %.2f ms", c.trace, rule, low, variant, saved)
+			}
+		}
+	}
+}
+
+// TestVerdicts holds what is known of the planted mistakes: which matter, which do not, and in which order.
+func TestVerdicts(t *testing.T) {
+	gpt := pricedRun(t, "gpt", "gpt/trace.json.gz")
+	for _, rule := range []string{"SYN001", "SYN002", "XFR001"} { // print(loss.item()), isnan and the copies saved nothing
+		if gpt[rule].Verdict != rules.Refuted || gpt[rule].Severity != rules.Hint {
+			t.Errorf("gpt: %s is %v with severity %v, want refuted and a hint; %+v", rule, gpt[rule].Verdict, gpt[rule].Severity, gpt[rule].Cost)
+		}
+	}
+	if mask, cache, norm := gpt["XFR005"].Cost.LowNs, gpt["MEM001"].Cost.LowNs, gpt["SYN006"].Cost.LowNs; mask <= cache || cache <= norm {
+		t.Errorf("gpt: mask %d, empty_cache %d, grad norm %d ns a step; measured savings are in this order", mask, cache, norm)
+	}
+	vision := pricedRun(t, "vision", "vision/trace.json.gz")
+	for rule, f := range vision {
+		if rule != "DAT001" && f.Cost.LowNs >= vision["DAT001"].Cost.LowNs {
+			t.Errorf("vision: %s costs %d ns a step, more than the loader without workers (%d)", rule, f.Cost.LowNs, vision["DAT001"].Cost.LowNs)
+		}
+	}
+	if f := vision["SYN004"]; f.Verdict != rules.Refuted {
+		t.Errorf("vision: synchronize() is %v although the GPU had nothing left to do; %+v", f.Verdict, f.Cost)
+	}
+}
