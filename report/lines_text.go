@@ -23,6 +23,8 @@ type LinesView struct {
 	Top int
 	// All shows every line that has a cost, however small.
 	All bool
+	// NoHeading leaves out what is said about the trace: the report has said it.
+	NoHeading bool
 	// Source returns a line of a workspace file (from 1) without its end, "" if there is none.
 	Source func(file string, line int) string
 }
@@ -35,7 +37,9 @@ const hiddenShare = 0.001
 func WriteLinesText(w io.Writer, costs *traceindex.Costs, view LinesView) error {
 	var out strings.Builder
 	table := newLineTable(costs, view)
-	table.writeHeading(&out)
+	if !view.NoHeading {
+		table.writeHeading(&out)
+	}
 	shown, hidden := table.selectLines()
 	if len(shown) == 0 {
 		out.WriteString("\n" + ansi.Wordwrap(noLinesMessage(costs), table.view.Width, "") + "\n")
@@ -427,7 +431,11 @@ type Style struct {
 	Error, Warning, Info, Hint     lipgloss.Style
 	Added, Removed                 lipgloss.Style
 	hot, warm, mild, cool          lipgloss.Style
+	shares                         map[string]lipgloss.Style // of a step, by the contract's names
 }
+
+// share is the style of a part of a step.
+func (s Style) share(key string) lipgloss.Style { return s.shares[key] }
 
 // heat picks the colour of a bar. The ramp (orange, gold, teal, grey) stays distinguishable with common colour blindness,
 // and the bar's length says the same.
@@ -447,7 +455,12 @@ func (s Style) heat(share float64) lipgloss.Style {
 // NewStyle makes the styles for an output that renderer describes (its colour profile decides what is drawn).
 func NewStyle(renderer *lipgloss.Renderer) Style {
 	colour := func(code string) lipgloss.Style { return renderer.NewStyle().Foreground(lipgloss.Color(code)) }
+	shares := map[string]lipgloss.Style{}
+	for key, code := range shareColours {
+		shares[key] = colour(code)
+	}
 	return Style{
+		shares:  shares,
 		Heading: renderer.NewStyle().Bold(true), Function: renderer.NewStyle().Bold(true), Strong: renderer.NewStyle().Bold(true),
 		Dim:   colour("245"),
 		Error: colour("196").Bold(true), Warning: colour("214").Bold(true), Info: colour("75").Bold(true), Hint: colour("245"),

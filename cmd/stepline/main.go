@@ -131,6 +131,7 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		newLSPCommand(io),
 		newCheckCommand(io),
 		newLinesCommand(io),
+		newReportCommand(io),
 		newRecordCommand(io),
 		newRulesCommand(io),
 		newExplainCommand(io),

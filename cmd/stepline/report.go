@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"stepline/analysis"
+	"stepline/report"
+)
+
+var reportFormats = []string{"text", "markdown", "html", "json", "prometheus"}
+
+func newReportCommand(io streams) *cobra.Command {
+	var root, format, output string
+	cmd := &cobra.Command{
+		Use:   "report TRACE…",
+		Short: "Say what bounds the training step, why, and what to do first",
+		Long: `Reads traces as one run and explains its steps: what bounds them, with the lines it rests on; every idle gap of the GPU
+with its cause; the lint findings of the files that ran, with their prices; the hot lines; and what limits the trace.`,
+		Example: `  stepline report trace.json.gz
+  stepline report runs/ --root src --format html --output report.html`,
+		RunE: func(cmd *cobra.Command, traces []string) error {
+			if len(traces) == 0 {
+				return usageError("name a trace, as in `stepline report trace.json.gz`")
+			}
+			if !slices.Contains(reportFormats, format) {
+				return usageError("--format %s: use text, markdown, html, json or prometheus", format)
+			}
+			style, err := io.style(cmd)
+			if err != nil {
+				return err
+			}
+			workspace, err := openWorkspace(cmd.Context(), io, root, nil)
+			if err != nil {
+				return err
+			}
+			trace, unusable := loadTrace(cmd.Context(), io, workspace, traces)
+			if trace == nil {
+				return unusable
+			}
+			run, err := reportOf(cmd.Context(), workspace, trace)
+			if err != nil {
+				return err
+			}
+			destination := io
+			var file *os.File
+			if output != "" {
+				if file, err = os.CreateTemp(filepath.Dir(output), ".stepline-*"); err != nil {
+					return err
+				}
+				defer os.Remove(file.Name()) // already renamed where all went well
+				destination.out = file
+			}
+			if err := writeReport(destination, format, run, style); err != nil {
+				return err
+			}
+			if file != nil {
+				if err := finishOutput(file, output); err != nil {
+					return err
+				}
+			}
+			printWarnings(io, trace.warnings)
+			if unusable != nil {
+				return &exitError{code: exitUsage, cause: unusable}
+			}
+			return nil
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&root, "root", ".", "the workspace: the folder of the sources that ran")
+	set.StringVar(&format, "format", "text", "text, markdown, html, json or prometheus")
+	set.StringVarP(&output, "output", "o", "", "write to this file instead of standard output")
+	return cmd
+}
+
+// finishOutput puts a finished file in its place, readable as other new files are.
+func finishOutput(file *os.File, name string) error {
+	if err := file.Chmod(0o644); err != nil {
+		return err
+	}
+	if err := file.Close(); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), name)
+}
+
+// reportOf brings together what the writers of a report need.
+func reportOf(ctx context.Context, workspace *analysis.Workspace, trace *loadedTrace) (*report.Run, error) {
+	diagnosis, err := workspace.Diagnose(ctx, trace.Loaded)
+	if err != nil {
+		return nil, err
+	}
+	checked, err := workspace.CheckRun(ctx, trace.Loaded)
+	if err != nil {
+		return nil, err
+	}
+	return &report.Run{
+		Costs: trace.Costs, Diagnosis: diagnosis, RankNumbers: trace.RankNumbers(),
+		Findings: &report.Findings{Findings: checked.Findings, Files: len(checked.Files), Locate: report.LocateIn(checked.Notebooks)},
+		Warnings: trace.warnings, Source: sourceLines(trace.Sources), Version: steplineVersion(),
+	}, nil
+}
+
+func writeReport(io streams, format string, run *report.Run, style report.Style) error {
+	switch format {
+	case "json":
+		return report.WriteJSON(io.out, report.NewRunDocument(run))
+	case "markdown":
+		return report.WriteRunMarkdown(io.out, run)
+	case "html":
+		return report.WriteRunHTML(io.out, run)
+	case "prometheus":
+		return report.WriteRunPrometheus(io.out, run)
+	default:
+		return report.WriteRunText(io.out, run, report.RunView{Width: io.outputWidth(), Style: style})
+	}
+}
