@@ -20,12 +20,15 @@ func exact[T any](s []T) []T {
 }
 
 // inNewRows gives ids, which are in order of the rows as read, the rows as sorted.
-func inNewRows(ids []externalID, rows []int32) []externalID {
+func (ix *Index) inNewRows(ids []externalID, rows []int32) []externalID {
 	if len(ids) == 0 {
 		return nil
 	}
 	out := make([]externalID, 0, len(ids))
 	for to, from := range rows {
+		if !ix.Events.Category[to].IsGPUWork() {
+			continue
+		}
 		i, ok := slices.BinarySearchFunc(ids, EventID(from), func(x externalID, row EventID) int { return cmp.Compare(x.row, row) })
 		if ok {
 			out = append(out, externalID{EventID(to), ids[i].id})
@@ -80,7 +83,7 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 		return nil, err
 	}
 	ix.Events.Category = b.cols.category.gather(rows)
-	externals := inNewRows(b.externals, rows)
+	externals := ix.inNewRows(b.externals, rows)
 	rows, b.externals = nil, nil
 	ix.settle()
 	for i, n := range ix.Events.Name {

@@ -9,14 +9,6 @@ import (
 // The functions here work on a slice whose last padBytes bytes are zero. They return −1 when they run into the end of the
 // data: the caller brings in more and starts again.
 
-// lineCounter counts the lines of what was read; a file's warnings name lines, its events do not need them.
-type lineCounter struct{ n int64 }
-
-func (l *lineCounter) count(b []byte) { l.n += int64(bytes.Count(b, []byte{'\n'})) }
-func (l *lineCounter) at(before []byte) int64 {
-	return 1 + l.n + int64(bytes.Count(before, []byte{'\n'}))
-}
-
 func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\r' || c == '\t' }
 
 func skipSpace(b []byte, i int) int {

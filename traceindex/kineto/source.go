@@ -1,6 +1,7 @@
 package kineto
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -19,23 +20,24 @@ const (
 
 // block is a piece of the input, read ahead.
 type block struct {
-	buf []byte // headroom, data, padding
-	n   int    // bytes of data
-	err error  // what ended the input after this block
+	buf   []byte // headroom, data, padding
+	n     int    // bytes of data
+	lines int64  // line ends in them
+	err   error  // what ended the input after this block
 }
 
 // window is the part of the input that is in memory: bytes [pos, n) of buf are unread.
 type window struct {
-	ctx      context.Context
-	buf      []byte // buf[n:] is padding
-	pos, n   int
-	base     int64 // offset in the input of buf[0]
-	err      error // why the input ended; io.EOF for a proper end
-	full     chan *block
-	free     chan *block
-	cur      *block
-	stop     chan struct{}
-	newlines lineCounter
+	ctx    context.Context
+	buf    []byte // buf[n:] is padding
+	pos, n int
+	base   int64 // offset in the input of buf[0]
+	err    error // why the input ended; io.EOF for a proper end
+	full   chan *block
+	free   chan *block
+	cur    *block
+	stop   chan struct{}
+	lines  int64 // line ends in all that was brought in; a file's warnings name lines, its events do not need them
 }
 
 // newWindow starts the goroutine that reads r ahead by a few blocks: for compressed input, unpacking runs beside the scanning.
@@ -54,6 +56,7 @@ func newWindow(ctx context.Context, r io.Reader, size int) *window {
 				return
 			}
 			b.n, b.err = readBlock(r, b.buf[headroomBytes:len(b.buf)-padBytes])
+			b.lines = int64(bytes.Count(b.buf[headroomBytes:headroomBytes+b.n], []byte{'\n'}))
 			select {
 			case w.full <- b:
 			case <-w.stop:
@@ -106,7 +109,7 @@ func (w *window) more() bool {
 		w.err = io.EOF
 		return false
 	}
-	w.newlines.count(w.buf[:w.pos])
+	w.lines += b.lines
 	tail := w.buf[w.pos:w.n]
 	w.base += int64(w.pos)
 	if len(tail) <= headroomBytes {
@@ -153,7 +156,9 @@ func (w *window) release() {
 func (w *window) offset(i int) int64 { return w.base + int64(i) }
 
 // line is the line, from 1, of buf[i].
-func (w *window) line(i int) int64 { return w.newlines.at(w.buf[:i]) }
+func (w *window) line(i int) int64 {
+	return 1 + w.lines - int64(bytes.Count(w.buf[i:w.n], []byte{'\n'}))
+}
 
 // endedWell reports whether the input ended by itself, not by an error.
 func (w *window) endedWell() bool { return errors.Is(w.err, io.EOF) }

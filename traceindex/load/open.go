@@ -82,7 +82,18 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 			indexes[i], failures[i] = openFile(ctx, in, progress, opts.NoCache)
 		})
 	}
-	wait.Wait()
+	finished := make(chan struct{})
+	go func() {
+		wait.Wait()
+		close(finished)
+	}()
+	select {
+	case <-finished:
+	case <-ctx.Done():
+		// The readers notice too, but one of them may be in the midst of a sort: they end on their own.
+		progress.silence()
+		return nil, ctx.Err()
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -208,6 +219,7 @@ func openFile(ctx context.Context, in input, progress *progress, noCache bool) (
 		if err != nil {
 			return nil, errors.New(strings.TrimPrefix(err.Error(), "nsys: "+in.path+": "))
 		}
+		progress.add(in.size)
 		return ranks, nil
 	}
 	if !isJSON(text) {

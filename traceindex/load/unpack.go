@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
@@ -141,7 +142,9 @@ type progress struct {
 	tell  func(done, total int64)
 	total int64
 	read  atomic.Int64
-	busy  atomic.Bool
+	// telling is held while tell runs: by one goroutine at a time, by none after silence.
+	telling sync.Mutex
+	silent  bool
 }
 
 func newProgress(tell func(done, total int64), total int64) *progress {
@@ -149,11 +152,21 @@ func newProgress(tell func(done, total int64), total int64) *progress {
 }
 
 func (p *progress) add(n int64) {
-	done := p.read.Add(n)
-	if p.tell != nil && p.busy.CompareAndSwap(false, true) {
-		p.tell(min(done, p.total), p.total)
-		p.busy.Store(false)
+	p.read.Add(n)
+	if p.tell == nil || !p.telling.TryLock() {
+		return
 	}
+	defer p.telling.Unlock()
+	if !p.silent {
+		p.tell(min(p.read.Load(), p.total), p.total)
+	}
+}
+
+// silence ends the telling: when it returns, tell is not called again.
+func (p *progress) silence() {
+	p.telling.Lock()
+	defer p.telling.Unlock()
+	p.silent = true
 }
 
 // done tells of a file's end.
