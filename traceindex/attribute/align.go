@@ -74,7 +74,9 @@ func (a *aligner) fits(n int) bool {
 }
 
 // work is a measure of the time that an alignment of n tokens takes.
-func (a *aligner) work(n int) int { return (n + 1) * (len(a.g.gates) + 2*len(a.g.flow.Edges) + a.g.points) }
+func (a *aligner) work(n int) int {
+	return (n + 1) * (len(a.g.gates) + 2*len(a.g.flow.Edges) + a.g.points)
+}
 
 // align explains tokens from one of the starts. atEnd tells that the frame was still running when recording ended.
 func (a *aligner) align(tokens []token, keys []string, starts []start, atEnd bool) *alignment {

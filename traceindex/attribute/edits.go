@@ -23,7 +23,7 @@ func newFunctionFinder(file *pyscan.File, recorded []RecordedFunction) *function
 	f := &functionFinder{file: file}
 	lines := map[string][]int{}
 	for _, r := range recorded {
-		if _, name := splitQualified(r.Name); name != "<module>" && name != "" {
+		if _, name := splitQualified(r.Name); name != "" && name[0] != '<' {
 			lines[name] = append(lines[name], r.Line)
 		}
 	}
@@ -31,38 +31,50 @@ func newFunctionFinder(file *pyscan.File, recorded []RecordedFunction) *function
 	for _, fn := range file.Functions[1:] {
 		have[fn.Name] = append(have[fn.Name], fn)
 	}
+	votes := map[int]int{}
+	var doubtful []anchor
 	for name, at := range lines {
 		slices.Sort(at)
-		at = slices.Compact(at)
-		f.anchor(at, have[name])
+		sure, maybe := pairLines(slices.Compact(at), have[name])
+		for _, a := range append(sure, maybe...) {
+			votes[a.shift]++
+		}
+		f.anchors, doubtful = append(f.anchors, sure...), append(doubtful, maybe...)
+	}
+	for _, a := range doubtful {
+		if votes[a.shift] > 1 {
+			f.anchors = append(f.anchors, a)
+		}
 	}
 	slices.SortFunc(f.anchors, func(a, b anchor) int { return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.shift, b.shift)) })
 	return f
 }
 
-// anchor pairs the recorded lines of one name with the functions of that name: those that agree, or all in order when their
-// numbers are the same.
-func (f *functionFinder) anchor(lines []int, functions []*pyscan.Function) {
-	exact := 0
-	for _, line := range lines {
-		if slices.ContainsFunc(functions, func(fn *pyscan.Function) bool { return fn.FirstLine == line || fn.DefLine == line }) {
-			exact++
+// pairLines pairs the recorded lines of one name with the functions of that name: all in order when their numbers are the same,
+// else those that agree. A line inside a function of the name may be that of a frame already running or of a yield, and not a
+// function's that has moved: its pair is only a maybe.
+func pairLines(lines []int, functions []*pyscan.Function) (sure, maybe []anchor) {
+	for i, line := range lines {
+		starts, inside := false, false
+		for _, fn := range functions {
+			starts = starts || fn.FirstLine == line || fn.DefLine == line
+			inside = inside || fn.FirstLine < line && line <= fn.LastLine
+		}
+		paired := len(lines) == len(functions)
+		moved := anchor{line, 0}
+		if paired && functions[i].DefLine != line {
+			moved.shift = functions[i].FirstLine - line
+		}
+		switch {
+		case starts && (!paired || moved.shift == 0):
+			sure = append(sure, anchor{line, 0})
+		case paired && !inside:
+			sure = append(sure, moved)
+		case paired:
+			maybe = append(maybe, moved)
 		}
 	}
-	// A line inside a function that has not moved is a generator's, or that of a frame already running: it says nothing of its own.
-	inside := func(line int) bool {
-		return slices.ContainsFunc(functions, func(fn *pyscan.Function) bool { return fn.FirstLine < line && line <= fn.LastLine })
-	}
-	switch {
-	case exact == len(lines):
-		for _, line := range lines {
-			f.anchors = append(f.anchors, anchor{line, 0})
-		}
-	case len(lines) == len(functions) && (len(lines) > 1 || !inside(lines[0])):
-		for i, line := range lines {
-			f.anchors = append(f.anchors, anchor{line, functions[i].FirstLine - line})
-		}
-	}
+	return sure, maybe
 }
 
 // shift is by how much the code recorded at a line has moved: as much as the nearest anchor at or above it, else the one below.
