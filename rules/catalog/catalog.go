@@ -14,6 +14,14 @@ import (
 	"stepline/rules/amp008"
 	"stepline/rules/dat001"
 	"stepline/rules/dat005"
+	"stepline/rules/dst001"
+	"stepline/rules/dst002"
+	"stepline/rules/dst003"
+	"stepline/rules/dst004"
+	"stepline/rules/dst005"
+	"stepline/rules/dst006"
+	"stepline/rules/dst007"
+	"stepline/rules/dst008"
 	"stepline/rules/iol001"
 	"stepline/rules/iol002"
 	"stepline/rules/iol003"
@@ -82,6 +90,14 @@ var all = []*rules.Rule{
 	opt004.Rule,
 	opt005.Rule,
 	opt006.Rule,
+	dst001.Rule,
+	dst002.Rule,
+	dst003.Rule,
+	dst004.Rule,
+	dst005.Rule,
+	dst006.Rule,
+	dst007.Rule,
+	dst008.Rule,
 	mem001.Rule,
 	mem002.Rule,
 	mem003.Rule,

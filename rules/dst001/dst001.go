@@ -54,7 +54,11 @@ func fixes(p *rules.Pass, a rules.Accumulation) []rules.Fix {
 	if last == "" || from < 0 || to < from || p.OnlyIfDistributed(a.Wrapper, a.WrapperTree) {
 		return nil
 	}
-	if p.AssignsAny(body[:to+1], last) {
+	tested := to + 1 // names of the test must keep their values from the new line up to the step's own test
+	if at := indexOf(body, a.Step); at >= tested {
+		tested = at
+	}
+	if p.AssignsAny(body[from:tested], last) {
 		return nil
 	}
 	null, edits := p.NullContext()

@@ -31,7 +31,7 @@ func check(p *rules.Pass) {
 	}
 	for _, at := range p.Tree.Calls {
 		call := at.Call()
-		if p.Resolve(call.Func) != "torch.nn.DataParallel" && p.Resolve(call.Func) != "torch.nn.parallel.DataParallel" || oneDevice(call) || p.UsesCUDAIndex(call) {
+		if p.Resolve(call.Func) != "torch.nn.DataParallel" && p.Resolve(call.Func) != "torch.nn.parallel.DataParallel" || oneDevice(call) || p.ModuleOnCPU(call) {
 			continue
 		}
 		p.Report(at, rules.Finding{
