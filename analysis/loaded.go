@@ -70,6 +70,8 @@ type LoadOptions struct {
 	Buffer func(path string) (*pyscan.File, bool)
 	// NoCache reads traces anew and keeps no index of them.
 	NoCache bool
+	// CostsOnly leaves out the diagnosis and the prices, for those who want lines alone: Loaded.Diagnosis and RuleCosts are nil.
+	CostsOnly bool
 }
 
 // ErrTooMuchMemory is returned when loading would need more than trace.maxMemory.
@@ -117,6 +119,9 @@ func (w *Workspace) LoadTrace(ctx context.Context, traces []string, options Load
 	l := &Loaded{Run: run, Attribution: a, Costs: a.Costs(), Sources: map[string]string{}, LoadedAt: time.Now()}
 	for path, file := range a.Files {
 		l.Sources[path] = file.Text
+	}
+	if options.CostsOnly {
+		return l, partial
 	}
 	tell(Progress{Stage: "diagnosing"})
 	if l.Diagnosis, err = diagnose.Run(ctx, a, diagnose.Settings{}); err != nil {

@@ -12,7 +12,7 @@ import (
 
 // loopWithItem breaks SYN001 on its last line and nothing else.
 const loopWithItem = `import torch
-
+torch.set_float32_matmul_precision("high")
 model = torch.nn.Linear(8, 8).cuda()
 opt = torch.optim.SGD(model.parameters(), lr=0.1, fused=True)
 total = 0.0

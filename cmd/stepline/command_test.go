@@ -128,7 +128,7 @@ func TestRecordPassesTheScriptsEnd(t *testing.T) {
 	if nothing.code != exitUsage {
 		t.Errorf("exit %d", nothing.code)
 	}
-	oneLine(t, nothing.errout, "nothing was recorded", "torch")
+	oneLine(t, nothing.errout, "nothing was recorded")
 	missing := stepline(t, folder, "", nil, "record")
 	if missing.code != exitUsage {
 		t.Errorf("exit %d", missing.code)

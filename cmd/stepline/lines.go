@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stepline/analysis"
 	"stepline/report"
 )
 
@@ -43,7 +44,7 @@ backward, kernels, and how sure the line is. Text shows means per step, JSON and
 			if err != nil {
 				return err
 			}
-			loaded, unusable := loadTrace(cmd.Context(), io, workspace, traces)
+			loaded, unusable := loadTrace(cmd.Context(), io, workspace, traces, analysis.LoadOptions{CostsOnly: true})
 			if loaded == nil {
 				return unusable
 			}

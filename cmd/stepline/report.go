@@ -38,7 +38,7 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 			if err != nil {
 				return err
 			}
-			trace, unusable := loadTrace(cmd.Context(), io, workspace, traces)
+			trace, unusable := loadTrace(cmd.Context(), io, workspace, traces, analysis.LoadOptions{})
 			if trace == nil {
 				return unusable
 			}
@@ -90,16 +90,12 @@ func finishOutput(file *os.File, name string) error {
 
 // reportOf brings together what the writers of a report need.
 func reportOf(ctx context.Context, workspace *analysis.Workspace, trace *loadedTrace) (*report.Run, error) {
-	diagnosis, err := workspace.Diagnose(ctx, trace.Loaded)
-	if err != nil {
-		return nil, err
-	}
 	checked, err := workspace.CheckRun(ctx, trace.Loaded)
 	if err != nil {
 		return nil, err
 	}
 	return &report.Run{
-		Costs: trace.Costs, Diagnosis: diagnosis, RankNumbers: trace.RankNumbers(),
+		Costs: trace.Costs, Diagnosis: trace.Diagnosis, RankNumbers: trace.RankNumbers(),
 		Findings: &report.Findings{Findings: checked.Findings, Files: len(checked.Files), Locate: report.LocateIn(checked.Notebooks)},
 		Warnings: trace.warnings, Source: sourceLines(trace.Sources), Version: steplineVersion(),
 	}, nil

@@ -52,16 +52,15 @@ type loadedTrace struct {
 }
 
 // loadTrace reads traces with a progress bar. With a trace the error names inputs that could not be used.
-func loadTrace(ctx context.Context, io streams, workspace *analysis.Workspace, traces []string) (*loadedTrace, error) {
+func loadTrace(ctx context.Context, io streams, workspace *analysis.Workspace, traces []string, options analysis.LoadOptions) (*loadedTrace, error) {
 	names, err := nameTraces(traces)
 	if err != nil {
 		return nil, err
 	}
 	bar := newProgress(io)
 	defer bar.close()
-	loaded, unusable := workspace.LoadTrace(ctx, names.absolute, analysis.LoadOptions{
-		Progress: func(p analysis.Progress) { bar.update(p.Stage, p.DoneBytes, p.TotalBytes) },
-	})
+	options.Progress = func(p analysis.Progress) { bar.update(p.Stage, p.DoneBytes, p.TotalBytes) }
+	loaded, unusable := workspace.LoadTrace(ctx, names.absolute, options)
 	if unusable != nil && !errors.Is(unusable, context.Canceled) {
 		unusable = namedError{unusable, names}
 	}
@@ -101,7 +100,7 @@ func loadCosts(ctx context.Context, io streams, workspace *analysis.Workspace, t
 	if len(traces) == 0 {
 		return nil, nil, nil
 	}
-	trace, err := loadTrace(ctx, io, workspace, traces)
+	trace, err := loadTrace(ctx, io, workspace, traces, analysis.LoadOptions{})
 	if trace == nil {
 		return nil, nil, err
 	}

@@ -4,14 +4,7 @@ import (
 	"context"
 	"maps"
 	"slices"
-
-	"stepline/traceindex/diagnose"
 )
-
-// Diagnose explains a loaded run's steps: what bounds them, every gap with its cause and line. The only error is ctx's.
-func (w *Workspace) Diagnose(ctx context.Context, loaded *Loaded) (*diagnose.Diagnosis, error) {
-	return loaded.Diagnosis, ctx.Err()
-}
 
 // CheckRun lints the files that ran in a trace, as they were at load, priced with it.
 func (w *Workspace) CheckRun(ctx context.Context, loaded *Loaded) (*Checked, error) {
