@@ -144,7 +144,7 @@ func (ix *Index) DeviceOf(e EventID) int64 {
 // GPUOf are the GPU events a runtime call launched, in start order: one for a kernel launch or a copy, many for a CUDA graph,
 // none if the file has none.
 func (ix *Index) GPUOf(call EventID) []EventID {
-	if c := ix.Events.Category[call]; c != CategoryRuntime && c != CategoryOp || ix.Launch[call] == NoEvent {
+	if !ix.Events.Category[call].IsHost() || ix.Launch[call] == NoEvent {
 		return nil
 	}
 	first := ix.Launch[call]

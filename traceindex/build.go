@@ -92,10 +92,10 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 		}
 	}
 	ix.Names = b.names.texts
-	flows := b.flows
-	b.names, b.flows, b.n = nil, nil, 0
+	flows, launchFlows := b.flows, b.launchFlows
+	b.names, b.flows, b.launchFlows, b.n = nil, nil, nil, 0
 	ix.settle()
-	if err := ix.link(ctx, flows, externals); err != nil {
+	if err := ix.link(ctx, flows, externals, launchFlows); err != nil {
 		return nil, err
 	}
 	ix.nameDevice(b.DeviceNames)
@@ -103,7 +103,7 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 }
 
 // link computes everything that follows from the columns.
-func (ix *Index) link(ctx context.Context, flows []forwardFlow, externals []externalID) error {
+func (ix *Index) link(ctx context.Context, flows []forwardFlow, externals []externalID, launchFlows []launchFlow) error {
 	ix.locate()
 	for t := range ix.Threads {
 		if ix.Threads[t].GPU {
@@ -122,7 +122,7 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow, externals []exte
 	}
 	ix.sharePythonDetails()
 	ix.gpuEventsInOrder()
-	if err := ix.linkLaunches(ctx, externals); err != nil {
+	if err := ix.linkLaunches(ctx, externals, launchFlows); err != nil {
 		return err
 	}
 	ix.settle()

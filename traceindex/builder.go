@@ -32,6 +32,7 @@ type Builder struct {
 	collectives []Collective
 	flows       []forwardFlow
 	externals   []externalID
+	launchFlows []launchFlow
 }
 
 type threadKey struct {
@@ -180,6 +181,30 @@ func (b *Builder) AddCollective(c Collective) int32 {
 // AddForwardFlow stores one end of a forward–backward flow event.
 func (b *Builder) AddForwardFlow(id uint64, startNs int64, thread ThreadID, forward bool) {
 	b.flows = append(b.flows, forwardFlow{id, startNs, thread, forward})
+}
+
+// launchFlow is one end of a flow from a host op to the device event it caused.
+type launchFlow struct {
+	id      uint64
+	startNs int64
+	thread  ThreadID
+	host    bool
+}
+
+// AddLaunchFlow stores one end of a flow from the host to a device; it is used for device events without a correlation id.
+func (b *Builder) AddLaunchFlow(id uint64, startNs int64, thread ThreadID, host bool) {
+	b.launchFlows = append(b.launchFlows, launchFlow{id, startNs, thread, host})
+}
+
+// Reclassify gives the events of a thread that are CategoryOther the category their name has by of, and makes the thread a
+// stream if gpu is set: for formats where the process an event is in tells what it is, and is named after the event.
+func (b *Builder) Reclassify(thread ThreadID, gpu bool, of func(name string) Category) {
+	b.threads[thread].GPU = gpu
+	for row := range int32(b.n) {
+		if b.cols.thread.at(row) == thread && b.cols.category.at(row) == CategoryOther {
+			b.cols.category.set(row, of(b.names.texts[b.cols.name.at(row)]))
+		}
+	}
 }
 
 // NextExternal tells the "External id" of the GPU event that is added next.

@@ -20,6 +20,8 @@ func (c *column[T]) grow() {
 
 func (c *column[T]) at(row int32) T { return c.chunks[row>>chunkShift][row&chunkMask] }
 
+func (c *column[T]) set(row int32, v T) { c.chunks[row>>chunkShift][row&chunkMask] = v }
+
 // gather returns the column in the order of rows and empties it.
 func (c *column[T]) gather(rows []int32) []T {
 	out := make([]T, len(rows))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 )
 
 // linkLaunches joins GPU events to the runtime calls that caused them, by correlation id (CUPTI and roctracer give a call and
@@ -13,7 +14,7 @@ import (
 // itself joins by this id, which is known to lie at times (kineto#846), so it comes second.
 //
 // It fills Launch for GPU rows; for the rows of calls (and such ops) Launch holds the place of their first GPU event in ix.launched.
-func (ix *Index) linkLaunches(ctx context.Context, externals []externalID) error {
+func (ix *Index) linkLaunches(ctx context.Context, externals []externalID, flows []launchFlow) error {
 	ev := &ix.Events
 	ix.Launch = make([]EventID, ev.Len())
 	var calls int
@@ -41,6 +42,10 @@ func (ix *Index) linkLaunches(ctx context.Context, externals []externalID) error
 		}
 	}
 	for _, e := range ix.opsNamed(externals) {
+		ix.Launch[e.gpu] = e.op
+		pairs = append(pairs, pair{e.op, e.gpu})
+	}
+	for _, e := range ix.flowedFrom(flows) {
 		ix.Launch[e.gpu] = e.op
 		pairs = append(pairs, pair{e.op, e.gpu})
 	}
@@ -92,6 +97,42 @@ func (ix *Index) opsNamed(externals []externalID) []namedOp {
 	for _, e := range externals {
 		if op, ok := wanted[e.id]; ok && op != NoEvent && ix.Launch[e.row] == NoEvent && ev.Category[e.row].IsGPUWork() && ev.StartNs[op] <= ev.StartNs[e.row] {
 			found = append(found, namedOp{e.row, op})
+		}
+	}
+	slices.SortStableFunc(found, func(x, y namedOp) int { return cmp.Compare(ev.StartNs[x.gpu], ev.StartNs[y.gpu]) })
+	return found
+}
+
+// flowedFrom finds the host events from which flows lead to device events without a call (Ascend's "torch_to_npu").
+func (ix *Index) flowedFrom(flows []launchFlow) []namedOp {
+	ev := &ix.Events
+	type place struct {
+		thread ThreadID
+		ns     int64
+	}
+	hosts := map[uint64]place{}
+	for _, f := range flows {
+		if f.host {
+			hosts[f.id] = place{f.thread, f.startNs}
+		}
+	}
+	var found []namedOp
+	for _, f := range flows {
+		from, ok := hosts[f.id]
+		if f.host || !ok {
+			continue
+		}
+		first, end := ix.RowsOf(f.thread)
+		n := sort.Search(int(end-first), func(i int) bool { return ev.StartNs[first+EventID(i)] >= f.startNs })
+		for row := first + EventID(n); row < end && ev.StartNs[row] == f.startNs; row++ {
+			if !ev.Category[row].IsGPUWork() || ix.Launch[row] != NoEvent {
+				continue
+			}
+			if op := ix.At(from.thread, from.ns); op != NoEvent {
+				found = append(found, namedOp{row, op})
+				ix.Launch[row] = op
+			}
+			break
 		}
 	}
 	slices.SortStableFunc(found, func(x, y namedOp) int { return cmp.Compare(ev.StartNs[x.gpu], ev.StartNs[y.gpu]) })

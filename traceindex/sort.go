@@ -164,6 +164,9 @@ func (b *Builder) orderThreads() {
 	for i := range b.flows {
 		b.flows[i].thread = renumber[b.flows[i].thread]
 	}
+	for i := range b.launchFlows {
+		b.launchFlows[i].thread = renumber[b.launchFlows[i].thread]
+	}
 	for k, t := range b.byKey {
 		b.byKey[k] = renumber[t]
 	}

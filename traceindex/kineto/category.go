@@ -90,3 +90,40 @@ func kindOfProcess(process string) (kind, bool) {
 	}
 	return kind{}, false
 }
+
+// classifyByProcess names what events without "cat" are by the process they are in, which metadata anywhere in the file names:
+// torch_npu's trace_view.json (Ascend) does it so.
+func (p *parser) classifyByProcess() {
+	for id := range p.b.Threads() {
+		thread := traceindex.ThreadID(id)
+		switch process := p.processes[p.b.ThreadInfo(thread).PID]; process {
+		case "Ascend Hardware":
+			p.b.Reclassify(thread, true, func(name string) traceindex.Category {
+				upper := strings.ToUpper(name)
+				switch {
+				case strings.HasPrefix(upper, "MEMCPY"), strings.HasPrefix(upper, "SDMA"):
+					return traceindex.CategoryMemcpy
+				case strings.HasPrefix(upper, "MEMSET"):
+					return traceindex.CategoryMemset
+				case strings.HasPrefix(upper, "EVENT_"), strings.HasPrefix(upper, "NOTIFY_"), strings.Contains(upper, "_WAIT"):
+					return traceindex.CategorySync
+				}
+				return traceindex.CategoryKernel
+			})
+		case "Communication":
+			p.b.Reclassify(thread, true, func(string) traceindex.Category { return traceindex.CategoryGPUAnnotation })
+		case "CANN":
+			p.b.Reclassify(thread, false, func(string) traceindex.Category { return traceindex.CategoryRuntime })
+		case "Python":
+			p.b.Reclassify(thread, false, func(name string) traceindex.Category {
+				switch {
+				case strings.HasPrefix(name, "ProfilerStep#"), strings.HasPrefix(name, "Optimizer."):
+					return traceindex.CategoryAnnotation
+				case strings.Contains(name, "::"):
+					return traceindex.CategoryOp
+				}
+				return traceindex.CategoryOther
+			})
+		}
+	}
+}

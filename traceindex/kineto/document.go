@@ -356,6 +356,10 @@ func (d *document) describe() {
 	if m.BaseUnixNs == 0 {
 		m.BaseUnixNs = wholeNumber(d.values["baseTimeNanosecond"])
 	}
+	const recent = int64(1e18) // 2001, in unix nanoseconds
+	if m.BaseUnixNs > recent && d.p.latestNs > recent {
+		m.BaseUnixNs = 0 // the times are absolute already
+	}
 	_ = json.Unmarshal(d.values["traceName"], &m.TraceName)
 	m.Producer = "torch.profiler"
 	var info struct {

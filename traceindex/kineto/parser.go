@@ -31,6 +31,8 @@ type parser struct {
 	badEscape, controlBytes, badText      firstOf
 	notANumber, noTime, negative, damaged firstOf
 	noPhase, overfull                     firstOf
+	latestNs                              int64 // the latest start
+	uncategorized                         bool  // some event's process must tell what it is
 	// begun are the events of the begin/end form that have not ended, by thread.
 	begun map[traceindex.ThreadID][]traceindex.Event
 }
@@ -154,9 +156,7 @@ func (p *parser) emit(b []byte, at int) {
 		p.metadata(b)
 		return
 	case 's', 'f':
-		if cat := string(e.cat.of(b)); e.has&hasTs != 0 && e.has&hasID != 0 && (cat == "fwdbwd" || cat == "forward_backward") {
-			p.b.AddForwardFlow(uint64(e.id), e.tsNs, p.thread(b, false), e.phase == 's')
-		}
+		p.flow(b)
 		return
 	case 'i', 'I', 'n', 'R':
 		if string(e.name.of(b)) == "[memory]" && e.has&hasTs != 0 {
@@ -175,7 +175,9 @@ func (p *parser) emit(b []byte, at int) {
 	}
 	k, known := p.kindOf(b)
 	if !known {
-		k, _ = kindOfProcess(string(e.pid.of(b)))
+		if k, known = kindOfProcess(string(e.pid.of(b))); !known {
+			p.uncategorized = true
+		}
 	} else if k.category == traceindex.CategoryKernel {
 		k = refine(k, e.name.of(b))
 	} else if k.category == traceindex.CategoryMemory {
@@ -190,6 +192,7 @@ func (p *parser) emit(b []byte, at int) {
 		p.noTime.note(p, at)
 		return
 	}
+	p.latestNs = max(p.latestNs, e.tsNs)
 	ev := traceindex.Event{StartNs: e.tsNs, DurNs: e.durNs, Name: p.name(b, e.name), Category: k.category, Thread: p.thread(b, k.gpu), Detail: -1, EvIdx: -1}
 	if e.has&hasEvIdx != 0 && e.evIdx >= 0 && e.evIdx <= math.MaxInt32 {
 		ev.EvIdx = int32(e.evIdx)
@@ -221,6 +224,21 @@ func (p *parser) emit(b []byte, at int) {
 			begin.DurNs = max(0, ev.StartNs-begin.StartNs)
 			p.add(begin, at)
 		}
+	}
+}
+
+// flow keeps the flows that are needed: from forward to backward ops, and those of Ascend's exporter from ops to device tasks,
+// which carry no correlation id. Kineto's own ("ac2g") say nothing that the ids do not.
+func (p *parser) flow(b []byte) {
+	e := &p.raw
+	if e.has&hasTs == 0 || e.has&hasID == 0 {
+		return
+	}
+	switch string(e.cat.of(b)) {
+	case "fwdbwd", "forward_backward":
+		p.b.AddForwardFlow(uint64(e.id), e.tsNs, p.thread(b, false), e.phase == 's')
+	case "async_npu":
+		p.b.AddLaunchFlow(uint64(e.id), e.tsNs, p.thread(b, false), e.phase == 's')
 	}
 }
 
@@ -279,6 +297,9 @@ func (p *parser) finish(file string) {
 			t.Process = joinWords(t.Process, l)
 		}
 		t.Name = p.titles[[2]string{t.PID, t.TID}]
+	}
+	if p.uncategorized {
+		p.classifyByProcess()
 	}
 	warn := func(f *firstOf, code, format string, args ...any) {
 		if f.n == 0 {
