@@ -23,6 +23,7 @@ type fakeClient struct {
 	frames *wire.FrameReader
 	in     io.WriteCloser
 	served chan error
+	server *server
 
 	mu       sync.Mutex
 	nextID   int
@@ -72,8 +73,13 @@ func startClient(t testing.TB, options Options) *fakeClient {
 	}
 	c := &fakeClient{t: t, in: clientOut, frames: wire.NewFrameReader(clientIn), served: make(chan error, 1), answers: map[string]chan message{},
 		asked: map[string]func(json.RawMessage) (any, *rpcError){}, diags: map[string]json.RawMessage{}, ended: make(chan struct{}), pushed: make(chan struct{}, 1)}
+	server, err := newServer(context.Background(), serverIn, serverOut, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.server = server
 	go func() {
-		err := Serve(context.Background(), serverIn, serverOut, options)
+		err := server.serve()
 		_ = serverOut.Close()
 		c.served <- err
 	}()

@@ -23,6 +23,11 @@ type Options struct {
 	Directory string
 	// WatchParent makes the server end when the process named in initialize is gone.
 	WatchParent bool
+	// Record, if not nil, takes the client's messages, one JSON object a line, for Replay; documents' texts only with RecordTexts.
+	Record      io.Writer
+	RecordTexts bool
+	// Pprof is a loopback address to serve the profiler's pages on, "" for none.
+	Pprof string
 	// NoWatch keeps the server from watching files with the operating system's means where the client cannot.
 	NoWatch bool
 	// Cache is the folder for finished trace indexes, "" for none.
@@ -35,25 +40,49 @@ var ErrExitWithoutShutdown = errors.New("exit before shutdown")
 // Serve runs one session over in and out until exit, the end of in, ctx, or the end of the client's process. out carries
 // the protocol and nothing else. When it returns all work has ended; in and out are closed if they can be.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) error {
+	s, err := newServer(ctx, in, out, options)
+	if err != nil {
+		return err
+	}
+	return s.serve()
+}
+
+// newServer makes a session that has not begun.
+func newServer(ctx context.Context, in io.Reader, out io.Writer, options Options) (*server, error) {
 	log := options.Log
 	if log == nil {
 		log = zap.NewNop()
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
+	if options.Pprof != "" {
+		if err := servePprof(ctx, options.Pprof, log); err != nil {
+			cancel(nil)
+			return nil, err
+		}
+	}
+	if options.Record != nil {
+		in = recordInput(in, options, log)
+	}
 	s := &server{
 		options: options,
 		log:     log,
+		in:      in,
 		conn:    wire.NewConn(in, out, func(v any) ([]byte, error) { return protocol.Marshal(v) }, log),
 		ctx:     ctx,
 		end:     cancel,
 	}
 	s.init()
-	err := s.conn.Run(ctx, s)
-	cancel(nil)
-	if c, ok := in.(io.Closer); ok {
+	return s, nil
+}
+
+// serve runs the session to its end.
+func (s *server) serve() error {
+	err := s.conn.Run(s.ctx, s)
+	s.end(nil)
+	if c, ok := s.in.(io.Closer); ok {
 		_ = c.Close()
 	}
+	s.watch.stop()
 	s.shutdownTraces()
 	s.background.Wait()
 	switch {

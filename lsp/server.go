@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"io"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +19,7 @@ import (
 type server struct {
 	options    Options
 	log        *zap.Logger
+	in         io.Reader
 	conn       *wire.Conn
 	ctx        context.Context // of the session
 	end        context.CancelCauseFunc
