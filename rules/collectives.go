@@ -45,6 +45,14 @@ func (f *Facts) LoggedOnly(s *Site, hot *Heat) bool {
 	def := s.Def()
 	caller, callerIn := f.callerOf(hot)
 	metric := metricWords.MatchString(name.ID)
+	if !metric { // `mean = loss.detach().clone()`
+		for _, a := range f.assignments(def) {
+			if a.Start < s.Range().Start && a.Value != nil && len(a.Targets) == 1 && lastName(a.Targets[0]) == name.ID {
+				text := f.Text(a.Value)
+				metric = metricWords.MatchString(text) && !notMetric.MatchString(text)
+			}
+		}
+	}
 	if !metric && caller != nil {
 		for i, p := range def.Params {
 			if f.parameterOf(name, s, p) {

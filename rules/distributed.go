@@ -130,7 +130,8 @@ func (f *Facts) stepsElsewhere(loop *Site) bool {
 	return found
 }
 
-// countGuard is the `if` between a step and its loop whose test counts turns: it holds a remainder, itself or through a flag.
+// countGuard is the `if` between a step and its loop whose test counts turns: it holds a remainder or names accumulation,
+// itself or through a flag.
 func (f *Facts) countGuard(s, loop *Site) *pyscan.If {
 	for up := s; up != nil && up != loop; up = up.Parent {
 		if up.Parent == nil {
@@ -150,7 +151,10 @@ func (f *Facts) countsTurns(test pyscan.Expr, at *Site, depth int) bool {
 		switch e := e.(type) {
 		case *pyscan.BinOp:
 			found = found || e.Op == "%"
+		case *pyscan.Attribute:
+			found = found || accumulationWords.MatchString(e.Attr)
 		case *pyscan.Name:
+			found = found || accumulationWords.MatchString(e.ID)
 			if value := f.assignedTest(e, at); value != nil && depth < 3 {
 				found = found || f.countsTurns(value, at, depth+1)
 			}

@@ -4,6 +4,7 @@ package dst004
 import (
 	_ "embed"
 	"fmt"
+	"strings"
 
 	"stepline/pyscan"
 	"stepline/rules"
@@ -26,7 +27,7 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	if p.InTests() || !p.MentionsInProject(".backward(") {
+	if p.InTests() || !strings.Contains(p.File.Text, ".backward(") && !strings.Contains(p.File.Text, "optim") {
 		return
 	}
 	for _, at := range p.Tree.Calls {
