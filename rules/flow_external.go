@@ -100,7 +100,13 @@ func (f *flow) torch(path, rest, last string, capital bool, made *Value, a *argu
 		made.Kind = Writer
 		return made
 	case path == "torch.device":
-		return deviceOf(a.call, a.get(0, "type"))
+		d := *deviceOf(a.call, a.get(0, "type"))
+		if len(a.call.Args) > 0 {
+			if text, ok := StringValue(a.call.Args[0]); ok && strings.HasPrefix(text, "cuda") {
+				d.Made, d.MadeIn = a.call, f.x // certainly CUDA
+			}
+		}
+		return &d
 	case path == "torch.compile":
 		if v := a.get(0, "model"); v != nil && (v.Kind == Module || v.Kind == Callable) {
 			c := *v

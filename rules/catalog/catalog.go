@@ -13,7 +13,15 @@ import (
 	"stepline/rules/amp007"
 	"stepline/rules/amp008"
 	"stepline/rules/dat001"
+	"stepline/rules/dat002"
+	"stepline/rules/dat003"
+	"stepline/rules/dat004"
 	"stepline/rules/dat005"
+	"stepline/rules/dat006"
+	"stepline/rules/dat007"
+	"stepline/rules/dat008"
+	"stepline/rules/dat009"
+	"stepline/rules/dat010"
 	"stepline/rules/dst001"
 	"stepline/rules/dst002"
 	"stepline/rules/dst003"
@@ -57,7 +65,15 @@ import (
 
 var all = []*rules.Rule{
 	dat001.Rule,
+	dat002.Rule,
+	dat003.Rule,
+	dat004.Rule,
 	dat005.Rule,
+	dat006.Rule,
+	dat007.Rule,
+	dat008.Rule,
+	dat009.Rule,
+	dat010.Rule,
 	xfr001.Rule,
 	xfr002.Rule,
 	xfr003.Rule,

@@ -1,0 +1,306 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"stepline/pyscan"
+)
+
+// EpochLoop finds where a loader is iterated once per turn of another loop: in the function that makes it, or in a function it
+// is passed to. nil if it is iterated once, or if the outer loop changes the loader's dataset.
+func (f *Facts) EpochLoop(l *LoaderCall) *Place {
+	x := f.project.index(l.File).ready()
+	for _, s := range x.tree.Sites {
+		each, ok := s.Node.(*pyscan.For)
+		if ok && f.iterates(x, each, l) {
+			if outer := enclosingLoop(s); outer != nil && s.Def() == l.Site.Def() && !f.mutates(x, outer, l) {
+				return &Place{x.file, each.Header}
+			}
+		}
+	}
+	for _, c := range x.tree.Calls { // passed to a function that iterates it
+		outer := enclosingLoop(c)
+		if outer == nil || !f.passes(x, c, l) || f.mutates(x, outer, l) {
+			continue
+		}
+		d := f.analysis.callee(x, c)
+		if d.def == nil {
+			continue
+		}
+		for _, s := range d.index.ready().tree.Sites {
+			each, ok := s.Node.(*pyscan.For)
+			if ok && s.Def() == d.def && f.iterates(d.index, each, nil) {
+				return &Place{d.index.file, each.Header}
+			}
+		}
+	}
+	return nil
+}
+
+// iterates reports whether a for loop goes over the loader (over any loader or parameter of unknown origin for nil), directly or
+// through enumerate or a progress bar.
+func (f *Facts) iterates(x *fileIndex, each *pyscan.For, l *LoaderCall) bool {
+	e := each.Iter
+	for {
+		call, ok := e.(*pyscan.Call)
+		if !ok || len(call.Args) == 0 {
+			break
+		}
+		e = call.Args[0]
+	}
+	s := x.tree.Site(e)
+	if s == nil {
+		return false
+	}
+	v := f.analysis.value(x, s)
+	if l == nil {
+		return v.Kind == Loader || v.Kind == Unknown && loaderNames.MatchString(lastName(e))
+	}
+	return v.Kind == Loader && v.Made == l.Call
+}
+
+var loaderNames = regexp.MustCompile(`(?i)loader|(^|_)(dl|data|batches)$`)
+
+func (f *Facts) passes(x *fileIndex, c *Site, l *LoaderCall) bool {
+	is := func(e pyscan.Expr) bool {
+		s := x.tree.Site(e)
+		if s == nil {
+			return false
+		}
+		v := f.analysis.value(x, s)
+		return v.Kind == Loader && v.Made == l.Call
+	}
+	return slices.ContainsFunc(c.Call().Args, is) || slices.ContainsFunc(c.Call().Keywords, func(k *pyscan.Keyword) bool { return is(k.Value) })
+}
+
+// mutates: the loop calls a method of the loader's dataset.
+func (f *Facts) mutates(x *fileIndex, loop *Site, l *LoaderCall) bool {
+	data := Argument(l.Call, 0, "dataset")
+	name, ok := data.(*pyscan.Name)
+	if !ok {
+		return false
+	}
+	for _, c := range x.tree.Calls {
+		if !loop.Range().Covers(c.Range()) {
+			continue
+		}
+		attr, ok := c.Call().Func.(*pyscan.Attribute)
+		if !ok {
+			continue
+		}
+		if n, ok := attr.Value.(*pyscan.Name); ok && n.ID == name.ID {
+			return true
+		}
+		if inner, ok := attr.Value.(*pyscan.Attribute); ok && inner.Attr == "dataset" {
+			return true
+		}
+	}
+	return false
+}
+
+// EpochLoopAfter is the first loop after a site in its function that holds a training loop inside, nil if there is none.
+func (f *Facts) EpochLoopAfter(s *Site) *Site {
+	for _, loop := range f.Sites {
+		if loop.Def() != s.Def() || loop.Range().Start < s.Range().Start {
+			continue
+		}
+		switch loop.Node.(type) {
+		case *pyscan.For, *pyscan.While:
+		default:
+			continue
+		}
+		if f.analysis.stepLoop(f.index, loop) {
+			continue
+		}
+		for _, c := range f.Calls { // a training loop, or a call of a function with one
+			if !loop.Range().Covers(c.Range()) {
+				continue
+			}
+			if inner := enclosingLoop(c); inner != nil && inner != loop && inner.Under(loop) && f.analysis.stepLoop(f.index, inner) {
+				return loop
+			}
+			if d := f.analysis.callee(f.index, c); d.def != nil && f.hasStepLoop(d) {
+				return loop
+			}
+		}
+	}
+	return nil
+}
+
+func (f *Facts) hasStepLoop(d definition) bool {
+	for _, s := range d.index.ready().tree.Sites {
+		switch s.Node.(type) {
+		case *pyscan.For, *pyscan.While:
+			if s.Def() == d.def && f.analysis.stepLoop(d.index, s) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// RestartsLoader reports whether a call is `next(iter(loader))`.
+func (f *Facts) RestartsLoader(s *Site) bool {
+	call := s.Call()
+	if f.Resolve(call.Func) != "builtins.next" || len(call.Args) == 0 {
+		return false
+	}
+	inner, ok := call.Args[0].(*pyscan.Call)
+	if !ok || f.Resolve(inner.Func) != "builtins.iter" || len(inner.Args) != 1 {
+		return false
+	}
+	v := f.Value(inner.Args[0])
+	return v.Kind == Loader || v.Kind == Unknown && strings.Contains(strings.ToLower(lastName(inner.Args[0])), "loader")
+}
+
+// UsesCUDA reports whether a call certainly works on a CUDA device: `.cuda()`, `.to("cuda")`, `device="cuda"`.
+func (f *Facts) UsesCUDA(s *Site) bool {
+	call := s.Call()
+	isCUDA := func(e pyscan.Expr) bool {
+		if text, ok := StringValue(e); ok {
+			return strings.HasPrefix(text, "cuda")
+		}
+		_, isName := e.(*pyscan.Name)
+		v := f.Value(e)
+		return isName && v.Kind == Device && !v.OnCPU && v.Made != nil
+	}
+	if k := Keyword(call, "device"); k != nil && isCUDA(k.Value) {
+		return true
+	}
+	attr, ok := call.Func.(*pyscan.Attribute)
+	if !ok || f.Resolve(attr) != "" {
+		return false
+	}
+	switch attr.Attr {
+	case "cuda":
+		return len(call.Args) == 0
+	case "to":
+		return len(call.Args) > 0 && isCUDA(call.Args[0])
+	}
+	return false
+}
+
+// NoLoaderHasWorkers reports whether the dataset of an item context has loaders in the project, and none of them has workers.
+func (f *Facts) NoLoaderHasWorkers(item *Heat) bool {
+	if item.Class == nil {
+		return false
+	}
+	loaders := f.LoadersOfDataset(item.Class)
+	for _, l := range loaders {
+		if w, _ := l.Workers(); w != WorkersNone {
+			return false
+		}
+	}
+	return len(loaders) > 0
+}
+
+var openers = map[string]string{
+	"h5py.File": "name", "numpy.load": "file", "zipfile.ZipFile": "file", "tarfile.open": "name", "lmdb.open": "path", "sqlite3.connect": "database",
+	"pandas.read_csv": "filepath_or_buffer", "pandas.read_parquet": "path", "pandas.read_pickle": "filepath_or_buffer", "pandas.read_hdf": "path_or_buf",
+	"netCDF4.Dataset": "filename", "zarr.open": "store", "numpy.loadtxt": "fname", "torch.load": "f", "pyarrow.parquet.read_table": "source",
+}
+
+// OpensFile is the path a call opens, nil if it opens none or maps it.
+func (f *Facts) OpensFile(s *Site) pyscan.Expr {
+	call := s.Call()
+	name, ok := openers[f.Resolve(call.Func)]
+	if !ok || Keyword(call, "mmap_mode") != nil || Keyword(call, "mmap") != nil {
+		return nil
+	}
+	return Argument(call, 0, name)
+}
+
+// DependsOnItem reports whether an expression depends on a parameter of its function (self aside), through local variables; in a
+// function that is called per item the parameters are the item.
+func (f *Facts) DependsOnItem(s *Site, e pyscan.Expr) bool {
+	fn := s.Def()
+	known := map[string]bool{}
+	for i, p := range fn.Params {
+		if i > 0 || fn.Class == nil {
+			known[p.Name] = true
+		}
+	}
+	depends := func(e pyscan.Expr) bool {
+		found := false
+		EachExpr(e, func(sub pyscan.Expr) bool {
+			if n, ok := sub.(*pyscan.Name); ok && known[n.ID] {
+				found = true
+			}
+			return !found
+		})
+		return found
+	}
+	for _, site := range f.Sites {
+		if site.Def() != fn || site.Range().Start >= s.Range().Start {
+			continue
+		}
+		mark := func(target, value pyscan.Expr) {
+			if !depends(value) {
+				return
+			}
+			EachExpr(target, func(sub pyscan.Expr) bool {
+				if n, ok := sub.(*pyscan.Name); ok && n.ID != selfOf(fn) {
+					known[n.ID] = true
+				}
+				return true
+			})
+		}
+		switch n := site.Node.(type) {
+		case *pyscan.Assign:
+			for _, t := range n.Targets {
+				if n.Value != nil {
+					mark(t, n.Value)
+				}
+			}
+		case *pyscan.For: // what a loop yields changes by itself
+			EachExpr(n.Target, func(sub pyscan.Expr) bool {
+				if name, ok := sub.(*pyscan.Name); ok {
+					known[name.ID] = true
+				}
+				return true
+			})
+		case *pyscan.With:
+			for _, item := range n.Items {
+				if item.Target != nil {
+					mark(item.Target, item.Context)
+				}
+			}
+		}
+	}
+	return depends(e)
+}
+
+// InDataset reports whether a site is in a class that is a Dataset.
+func (f *Facts) InDataset(s *Site) bool {
+	c := methodClass(s.Def())
+	return c != nil && f.analysis.classKind(definition{index: f.index, class: c}) == Dataset
+}
+
+// ObjectLists are the values that datasets with workers keep as many Python objects.
+func (f *Facts) ObjectLists() []*Site {
+	var out []*Site
+	for _, s := range f.Calls {
+		call := s.Call()
+		path := f.Resolve(call.Func)
+		attr, isMethod := call.Func.(*pyscan.Attribute)
+		switch {
+		case path == "json.load" || path == "pickle.load" || path == "yaml.safe_load":
+		case isMethod && path == "" && (attr.Attr == "readlines" || attr.Attr == "to_dict"):
+		default:
+			continue
+		}
+		a, ok := s.Parent.Node.(*pyscan.Assign)
+		if !ok || len(a.Targets) != 1 || !strings.HasPrefix(envKey(a.Targets[0]), selfOf(s.Def())+".") || !f.InDataset(s) {
+			continue
+		}
+		for _, l := range f.LoadersOfDataset(methodClass(s.Def())) {
+			if w, _ := l.Workers(); w != WorkersNone {
+				out = append(out, s)
+				break
+			}
+		}
+	}
+	return out
+}
