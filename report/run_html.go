@@ -112,7 +112,7 @@ func newHTMLPlace(file string, line int) *htmlPlace {
 	if file == "" {
 		return nil
 	}
-	return &htmlPlace{file, line}
+	return &htmlPlace{Printable(file), line}
 }
 
 func newPage(r *Run) *htmlPage {
@@ -125,7 +125,7 @@ func newPage(r *Run) *htmlPage {
 		Style:      template.CSS(pageStyle), Script: template.JS(pageScript),
 	}
 	var facts []string
-	for _, fact := range []string{s.Device, plural0(s.Ranks, "rank"), plural0(s.Steps, "step")} {
+	for _, fact := range []string{Printable(s.Device), plural0(s.Ranks, "rank"), plural0(s.Steps, "step")} {
 		if fact != "" {
 			facts = append(facts, fact)
 		}
@@ -149,10 +149,10 @@ func newPage(r *Run) *htmlPage {
 	p.addStep(r)
 	p.addLines(r)
 	for _, q := range r.Diagnosis.Quality {
-		p.Limits = append(p.Limits, q.Message)
+		p.Limits = append(p.Limits, Printable(q.Message))
 	}
 	for _, warning := range r.Warnings {
-		p.Limits = append(p.Limits, warning.Message)
+		p.Limits = append(p.Limits, Printable(warning.Message))
 	}
 	return p
 }
@@ -204,14 +204,14 @@ func (p *htmlPage) addStep(r *Run) {
 	p.Step = &htmlStep{Title: r.stepTitle(step) + ", the one of median length"}
 	for _, phase := range step.Phases {
 		p.Step.Phases = append(p.Step.Phases, htmlPhaseRow{
-			phase.Op, Duration(float64(phase.StartNs - step.StartNs)), Duration(float64(phase.DurNs())),
-			Percent(share(phase.GPUBusyNs, phase.DurNs())), phase.DependsOn, phase.Note,
+			Printable(phase.Op), Duration(float64(phase.StartNs - step.StartNs)), Duration(float64(phase.DurNs())),
+			Percent(share(phase.GPUBusyNs, phase.DurNs())), Printable(phase.DependsOn), Printable(phase.Note),
 		})
 	}
 	idle := r.idleLines(15)
 	for _, row := range idle {
 		p.Idle = append(p.Idle, htmlIdle{
-			newHTMLPlace(row.File, row.Line), strings.TrimSpace(r.source(row.File, row.Line)), causeWords[row.Cause], row.Cause.String(),
+			newHTMLPlace(row.File, row.Line), Printable(strings.TrimSpace(r.source(row.File, row.Line))), causeWords[row.Cause], row.Cause.String(),
 			Duration(float64(row.NsPerStep)), decimal(100 * share(row.NsPerStep, idle[0].NsPerStep)),
 		})
 	}
@@ -234,7 +234,7 @@ func (p *htmlPage) addLines(r *Run) {
 			break
 		}
 		p.Lines = append(p.Lines, htmlLine{
-			newHTMLPlace(line.File, line.Line), line.Function, strings.TrimSpace(r.source(line.File, line.Line)),
+			newHTMLPlace(line.File, line.Line), Printable(line.Function), Printable(strings.TrimSpace(r.source(line.File, line.Line))),
 			Duration(float64(line.SelfNs) / float64(count)), Duration(float64(line.BackwardNs) / float64(count)),
 			Percent(share(line.GPUNs(), r.Costs.Summary.GPUTotalNs)), decimal(100 * share(line.GPUNs(), lines[0].GPUNs())),
 			Count(line.Kernels / int64(count)), line.Confidence.String(),
@@ -336,7 +336,7 @@ func newTimeline(r *Run, step *diagnose.Step) htmlTimeline {
 			}
 		}
 		t.Phases = append(t.Phases, htmlRect{decimal(x(phase.StartNs)), decimal(x(phase.EndNs) - x(phase.StartNs)), colour,
-			phase.Op + ", " + Duration(float64(phase.DurNs())) + ", GPU use " + Percent(share(phase.GPUBusyNs, phase.DurNs()))})
+			Printable(phase.Op) + ", " + Duration(float64(phase.DurNs())) + ", GPU use " + Percent(share(phase.GPUBusyNs, phase.DurNs()))})
 	}
 	longest := slices.Clone(step.Gaps)
 	slices.SortStableFunc(longest, func(a, b diagnose.Gap) int { return cmp.Compare(b.DurNs(), a.DurNs()) })
@@ -347,7 +347,7 @@ func newTimeline(r *Run, step *diagnose.Step) htmlTimeline {
 			label += fmt.Sprintf(", %s:%d", file, line)
 		}
 		if note := gapNote(gap); note != "" {
-			label += ", " + note
+			label += ", " + Printable(note)
 		}
 		t.Longest = append(t.Longest, htmlRect{X: decimal(x(gap.StartNs)), W: decimal(x(gap.EndNs) - x(gap.StartNs)), Label: label})
 	}

@@ -95,11 +95,8 @@ func NewRunDocument(r *Run) RunDocument {
 	document := RunDocument{
 		Schema: SchemaVersion, Trace: lines.Trace, Lines: lines.Lines, Unattributed: lines.Unattributed,
 		Bottleneck: BottleneckRow{
-			Class: string(d.Class),
-			Shares: SharesRow{
-				Data: d.Shares.Data, Communication: d.Shares.Communication, Sync: d.Shares.Sync, Launch: d.Shares.Launch,
-				Copy: d.Shares.Copy, Compute: d.Shares.Compute, Other: d.Shares.Other,
-			},
+			Class:    string(d.Class),
+			Shares:   sharesRow(d.Shares),
 			Evidence: make([]EvidenceRow, 0, len(d.Evidence)),
 		},
 		Steps:      make([]StepRow, 0, len(d.Steps)),

@@ -41,16 +41,20 @@ func cell(text string) string {
 	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ", "<", "&lt;").Replace(Printable(text))
 }
 
+// text makes a sentence safe outside tables.
+func text(sentence string) string { return strings.ReplaceAll(Printable(sentence), "<", "&lt;") }
+
 // code quotes source inside a table.
-func code(text string) string {
-	text = strings.ReplaceAll(Printable(strings.TrimSpace(text)), "|", `\|`)
-	if text == "" {
+func code(source string) string {
+	source = strings.ReplaceAll(Printable(strings.TrimSpace(source)), "|", `\|`)
+	switch {
+	case source == "":
 		return ""
+	case strings.Contains(source, "`"):
+		return "`` " + source + " ``"
+	default:
+		return "`" + source + "`"
 	}
-	if strings.Contains(text, "`") {
-		return "`` " + text + " ``"
-	}
-	return "`" + text + "`"
 }
 
 func (m *markdown) heading() {
@@ -92,7 +96,7 @@ func (m *markdown) rootCause() {
 		return
 	}
 	for _, e := range m.Diagnosis.Evidence {
-		m.line("- %s", Printable(e.Message))
+		m.line("- %s", text(e.Message))
 	}
 	if m.Diagnosis.UnknownShare > 0.0005 {
 		m.line("- %s of the idle time has no known cause", Percent(m.Diagnosis.UnknownShare))
@@ -161,11 +165,11 @@ func (m *markdown) ranks() {
 	}
 	m.line("")
 	for _, s := range m.Diagnosis.Stragglers {
-		text := fmt.Sprintf("- %s waits for %s %s a step, in %s", s.WaitingName, s.Name, Duration(float64(s.WaitNs)/float64(max(1, s.Steps))), Plural(s.Collectives, "collective"))
+		sentence := fmt.Sprintf("- %s waits for %s %s a step, in %s", s.WaitingName, s.Name, Duration(float64(s.WaitNs)/float64(max(1, s.Steps))), Plural(s.Collectives, "collective"))
 		if s.Known {
-			text += fmt.Sprintf("; %s is in %s:%d then", s.Name, cell(s.Place.File), s.Place.Line)
+			sentence += fmt.Sprintf("; %s is in %s:%d then", s.Name, cell(s.Place.File), s.Place.Line)
 		}
-		m.line("%s", text)
+		m.line("%s", sentence)
 	}
 	m.line("")
 }
@@ -231,10 +235,10 @@ func (m *markdown) limits() {
 	}
 	m.line("## What limits this trace\n")
 	for _, q := range m.Diagnosis.Quality {
-		m.line("- %s", Printable(q.Message))
+		m.line("- %s", text(q.Message))
 	}
 	for _, warning := range m.Warnings {
-		m.line("- %s", Printable(warning.Message))
+		m.line("- %s", text(warning.Message))
 	}
 	m.line("")
 }

@@ -52,13 +52,13 @@ func WriteRunPrometheus(w io.Writer, r *Run) error {
 	count, _ := StepCount(r.Costs.Summary)
 	line := gauge("line_gpu_seconds", "GPU time a step of the most expensive lines, by direction.", "file", "line", "function", "direction")
 	for _, l := range RankLines(r.Costs.Lines, OrderGPU, prometheusLines) {
-		line.WithLabelValues(l.File, strconv.Itoa(l.Line), l.Function, "forward").Set(seconds(l.SelfNs) / float64(count))
-		line.WithLabelValues(l.File, strconv.Itoa(l.Line), l.Function, "backward").Set(seconds(l.BackwardNs) / float64(count))
+		line.WithLabelValues(Printable(l.File), strconv.Itoa(l.Line), Printable(l.Function), "forward").Set(seconds(l.SelfNs) / float64(count))
+		line.WithLabelValues(Printable(l.File), strconv.Itoa(l.Line), Printable(l.Function), "backward").Set(seconds(l.BackwardNs) / float64(count))
 	}
 	cost := gauge("finding_cost_seconds", "What mending a confirmed finding is expected to save a step, at least.", "rule", "file", "line")
 	for _, f := range r.pricedFindings() {
 		if f.Verdict == rules.Confirmed && f.LowNs > 0 {
-			cost.WithLabelValues(f.Rule, f.File, strconv.Itoa(f.Line)).Add(seconds(f.LowNs)) // several on one line add up
+			cost.WithLabelValues(f.Rule, Printable(f.File), strconv.Itoa(f.Line)).Add(seconds(f.LowNs)) // several on one line add up
 		}
 	}
 	families, err := registry.Gather()

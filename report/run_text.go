@@ -56,7 +56,7 @@ func (t *runText) flush(w io.Writer) error {
 }
 
 func (t *runText) line(format string, arguments ...any) {
-	fmt.Fprintf(&t.out, format+"\n", arguments...)
+	t.out.WriteString(strings.TrimRight(fmt.Sprintf(format, arguments...), " ") + "\n")
 }
 
 func (t *runText) section(title string) {
@@ -144,17 +144,13 @@ func (t *runText) doFirst() {
 		if place := f.place(); place != "" {
 			head = t.style.Heading.Render(Printable(place)) + "  " + head
 		}
-		if f.LowNs == 0 && f.HighNs > 0 {
-			head += fmt.Sprintf("  takes %s a step", Duration(float64(f.HighNs)))
-		} else if f.LowNs > 0 {
-			head += fmt.Sprintf("  saves %s a step", f.saving())
-			if part := f.share(); part != "" {
-				head += " (" + part + ")"
-			}
-		} else if f.Verdict == rules.NotObserved {
-			head += t.style.Dim.Render("  did not run in the trace")
+		price := findingPrice(f)
+		if price != "" && ansi.StringWidth(lead+head+price)+2 > t.width {
+			t.line("%s%s", lead, head)
+			t.line("     %s", price)
+		} else {
+			t.line("%s%s  %s", lead, head, price)
 		}
-		t.line("%s%s", lead, head)
 		t.wrapped("     ", f.Message)
 		if f.Fix != "" {
 			t.wrapped("     ", "fix: "+f.Fix)
@@ -174,6 +170,20 @@ func (t *runText) doFirst() {
 	}
 	if rest := len(findings) - refuted - shown; rest > 0 {
 		t.line("%s", t.style.Dim.Render(fmt.Sprintf("  %s in --format markdown and json.", Plural(rest, "more finding"))))
+	}
+}
+
+// findingPrice is what a finding is about to save, in a few words; "" where the trace says nothing.
+func findingPrice(f *pricedFinding) string {
+	switch {
+	case f.LowNs > 0:
+		return fmt.Sprintf("saves %s a step (%s)", f.saving(), f.share())
+	case f.HighNs > 0:
+		return fmt.Sprintf("takes %s a step", Duration(float64(f.HighNs)))
+	case f.Verdict == rules.NotObserved:
+		return "did not run in the trace"
+	default:
+		return ""
 	}
 }
 
