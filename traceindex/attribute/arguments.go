@@ -296,9 +296,9 @@ func (a *arguments) guard(body []pyscan.Stmt, offset int) {
 		if f, ok := s.(*pyscan.If); ok {
 			switch {
 			case within(f.Body, offset):
-				a.assume(f.Test, true)
+				a.assume(f.Test, true, 0)
 			case within(f.Else, offset):
-				a.assume(f.Test, false)
+				a.assume(f.Test, false, 0)
 			}
 		}
 		for _, inner := range pyscan.Bodies(s) {
@@ -313,21 +313,28 @@ func within(body []pyscan.Stmt, offset int) bool {
 }
 
 // assume notes what a test that held, or did not, says of names that are bound once.
-func (a *arguments) assume(test pyscan.Expr, held bool) {
+func (a *arguments) assume(test pyscan.Expr, held bool, depth int) {
 	switch x := test.(type) {
 	case *pyscan.BoolOp:
 		if (x.Op == "and") == held {
 			for _, v := range x.Values {
-				a.assume(v, held)
+				a.assume(v, held, depth+1)
 			}
 		}
 	case *pyscan.UnaryOp:
 		if x.Op == "not" {
-			a.assume(x.Operand, !held)
+			a.assume(x.Operand, !held, depth+1)
 		}
 	case *pyscan.Name:
-		if held && len(a.locals.assigned[x.ID]) == 1 {
+		bound := a.locals.assigned[x.ID]
+		if len(bound) != 1 {
+			return
+		}
+		if held {
 			a.guards[x.ID] = someValue
+		}
+		if bound[0].expr != nil && !bound[0].operator && depth < maxDepth {
+			a.assume(bound[0].expr, held, depth+1) // `ready = x is not None`, then `if ready:`
 		}
 	case *pyscan.Compare:
 		n, name := x.Left.(*pyscan.Name)

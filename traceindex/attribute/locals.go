@@ -22,7 +22,7 @@ type localFacts struct {
 	iterated map[pyscan.Expr]bool
 	self     string
 	own      *classFacts
-	// assigned holds everything each name is bound to.
+	// assigned holds everything that the function itself binds each name to; functions inside it have names of their own.
 	assigned map[string][]value
 }
 
@@ -61,7 +61,7 @@ func newLocalFacts(module *moduleFacts, fn *pyscan.Function) *localFacts {
 			l.bound[name] = true
 		}
 	}
-	l.assigned = assigned
+	l.assigned = l.ownBindings(fn)
 	l.infer(assigned, l.integers, func(v value) bool { return v.integer || v.expr != nil && l.isInteger(v.expr) })
 	l.infer(assigned, l.numbers, func(v value) bool {
 		return v.integer || v.parameter != nil && isNumeral(v.parameter.Default) || v.expr != nil && l.isNumber(v.expr)
@@ -70,27 +70,114 @@ func newLocalFacts(module *moduleFacts, fn *pyscan.Function) *localFacts {
 	return l
 }
 
-// visit notes the bindings of one node.
+// ownBindings are the bindings of a function's parameters and statements, those of functions and classes inside it left out.
+func (l *localFacts) ownBindings(fn *pyscan.Function) map[string][]value {
+	own := map[string][]value{}
+	note := func(target pyscan.Expr, v value) { l.note(own, target, v) }
+	for _, p := range fn.Params {
+		own[p.Name] = append(own[p.Name], value{parameter: p})
+	}
+	visit := func(n pyscan.Node) bool {
+		switch n := n.(type) {
+		case *pyscan.Class:
+			return false
+		case *pyscan.Function:
+			own[n.Name] = append(own[n.Name], value{})
+			return false
+		case *pyscan.Import:
+			for _, name := range n.Names {
+				own[name.Alias] = append(own[name.Alias], value{})
+			}
+		case *pyscan.Handler:
+			own[n.Name] = append(own[n.Name], value{})
+		case *pyscan.Delete:
+			for _, t := range n.Targets {
+				note(t, value{})
+			}
+		}
+		l.bindings(n, note)
+		return true
+	}
+	for _, s := range fn.Body {
+		pyscan.Walk(s, visit)
+	}
+	return own
+}
+
+// visit notes the bindings of one node, and what they say of aliases and classes.
 func (l *localFacts) visit(n pyscan.Node, note func(pyscan.Expr, value)) {
+	l.bindings(n, note)
 	switch n := n.(type) {
 	case *pyscan.Assign:
 		for _, t := range n.Targets {
-			note(t, value{expr: n.Value})
 			l.assign(t, n.Value)
+		}
+	case *pyscan.NamedExpr:
+		l.assign(n.Target, n.Value)
+	case *pyscan.For:
+		l.loop(n.Target, n.Iter)
+	case *pyscan.ForClause:
+		l.loop(n.Target, n.Iter)
+	}
+}
+
+// bindings notes what one node binds.
+func (l *localFacts) bindings(n pyscan.Node, note func(pyscan.Expr, value)) {
+	switch n := n.(type) {
+	case *pyscan.Assign:
+		if n.Value == nil {
+			return
+		}
+		for _, t := range n.Targets {
+			note(t, value{expr: n.Value})
 		}
 	case *pyscan.AugAssign:
 		note(n.Target, value{expr: n.Value, operator: true})
 	case *pyscan.NamedExpr:
 		note(n.Target, value{expr: n.Value})
-		l.assign(n.Target, n.Value)
 	case *pyscan.For:
-		l.loop(n.Target, n.Iter, note)
+		l.loopBindings(n.Target, n.Iter, note)
 	case *pyscan.ForClause:
-		l.loop(n.Target, n.Iter, note)
+		l.loopBindings(n.Target, n.Iter, note)
 	case *pyscan.WithItem:
 		if n.Target != nil {
 			note(n.Target, value{})
 		}
+	case *pyscan.MatchCase:
+		for _, c := range n.Captures {
+			note(c, value{})
+		}
+	}
+}
+
+// loopBindings notes what a for clause binds.
+func (l *localFacts) loopBindings(target, iter pyscan.Expr, note func(pyscan.Expr, value)) {
+	call, ok := iter.(*pyscan.Call)
+	if !ok {
+		note(target, value{})
+		return
+	}
+	targets, _ := target.(*pyscan.Tuple)
+	switch pyscan.LastName(call.Func) {
+	case "range":
+		note(target, value{integer: true})
+	case "enumerate":
+		if targets != nil && len(targets.Elems) == 2 && len(call.Args) > 0 {
+			note(targets.Elems[0], value{integer: true})
+			l.loopBindings(targets.Elems[1], call.Args[0], note)
+			return
+		}
+		note(target, value{})
+	case "zip":
+		if targets != nil && len(targets.Elems) == len(call.Args) {
+			for i, t := range targets.Elems {
+				l.loopBindings(t, call.Args[i], note)
+			}
+			return
+		}
+		note(target, value{})
+	default:
+		note(target, value{})
 	}
 }
 
@@ -207,12 +294,12 @@ func (l *localFacts) mergeClasses(name string, set classSet) {
 	}
 }
 
-// loop notes the bindings of a for clause.
-func (l *localFacts) loop(target, iter pyscan.Expr, note func(pyscan.Expr, value)) {
+// loop notes what a for clause says of its target's classes and aliases.
+func (l *localFacts) loop(target, iter pyscan.Expr) {
 	call, ok := iter.(*pyscan.Call)
+	name, single := target.(*pyscan.Name)
 	if !ok {
-		note(target, value{})
-		if name, ok := target.(*pyscan.Name); ok {
+		if single {
 			l.addClasses(name.ID, iter, true)
 			for _, e := range elementsOf(iter) {
 				l.addAlias(name.ID, e)
@@ -224,27 +311,22 @@ func (l *localFacts) loop(target, iter pyscan.Expr, note func(pyscan.Expr, value
 	targets, _ := target.(*pyscan.Tuple)
 	switch pyscan.LastName(call.Func) {
 	case "range":
-		note(target, value{integer: true})
+		return
 	case "enumerate":
 		if targets != nil && len(targets.Elems) == 2 && len(call.Args) > 0 {
-			note(targets.Elems[0], value{integer: true})
-			l.loop(targets.Elems[1], call.Args[0], note)
+			l.loop(targets.Elems[1], call.Args[0])
 			return
 		}
-		note(target, value{})
 	case "zip":
 		if targets != nil && len(targets.Elems) == len(call.Args) {
 			for i, t := range targets.Elems {
-				l.loop(t, call.Args[i], note)
+				l.loop(t, call.Args[i])
 			}
 			return
 		}
-		note(target, value{})
-	default:
-		note(target, value{})
-		if name, ok := target.(*pyscan.Name); ok {
-			l.mergeClasses(name.ID, classSet{unknownClass: true})
-		}
+	}
+	if single {
+		l.mergeClasses(name.ID, classSet{unknownClass: true})
 	}
 }
 
