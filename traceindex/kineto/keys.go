@@ -1,5 +1,7 @@
 package kineto
 
+import "encoding/binary"
+
 // key numbers the keys that events and their args have. Those without a case in the readers' switches are passed over.
 type key uint8
 
@@ -78,6 +80,29 @@ var argKeys = map[string]key{
 type guess struct {
 	text string
 	key  key
+	// word and mask are the text's first sixteen bytes, for comparing without a call.
+	word, mask [2]uint64
+}
+
+func newGuess(text string, k key) guess {
+	g := guess{text: text, key: k}
+	var first, used [16]byte
+	n := copy(first[:], text)
+	for i := range n {
+		used[i] = 0xff
+	}
+	for i := range g.word {
+		g.word[i], g.mask[i] = binary.LittleEndian.Uint64(first[8*i:]), binary.LittleEndian.Uint64(used[8*i:])
+	}
+	return g
+}
+
+// stands reports whether the guessed text stands at b[i], where it can be looked at without leaving b.
+func (g *guess) stands(b []byte, i int) bool {
+	if (binary.LittleEndian.Uint64(b[i:])^g.word[0])&g.mask[0]|(binary.LittleEndian.Uint64(b[i+8:])^g.word[1])&g.mask[1] != 0 {
+		return false
+	}
+	return len(g.text) <= 16 || string(b[i+16:i+len(g.text)]) == g.text[16:]
 }
 
 // guesser holds a few guesses for what follows each key.
@@ -98,7 +123,7 @@ func (p *parser) next(b []byte, i int, prev key) (k key, end int) {
 		if t == "" {
 			break
 		}
-		if len(b)-i > len(t) && string(b[i:i+len(t)]) == t {
+		if len(b)-i > max(len(t), 16) && g[n].stands(b, i) {
 			k = g[n].key
 			if isSpace(b[i+len(t)]) && k != keyEnd {
 				continue // the value stands further on
@@ -112,7 +137,7 @@ func (p *parser) next(b []byte, i int, prev key) (k key, end int) {
 	k, end = p.readKey(b, i, prev)
 	if end > 0 && end-i <= guessBytes {
 		copy(g[1:], g[:])
-		g[0] = guess{string(b[i:end]), k}
+		g[0] = newGuess(string(b[i:end]), k)
 	}
 	return k, end
 }

@@ -15,7 +15,7 @@ const (
 	// maxPieceBytes bounds one event or one wanted value. Beyond, it counts as damage; nothing grows by what a file claims.
 	maxPieceBytes = 256 << 20
 	// padBytes are zeros behind the data: a lexer may look a few bytes past the end, and a zero byte ends every loop.
-	padBytes = 8
+	padBytes = 16
 )
 
 // block is a piece of the input, read ahead.
