@@ -110,7 +110,7 @@ func (f *flow) torch(path, rest, last string, capital bool, made *Value, a *argu
 	case path == "torch.compile":
 		if v := a.get(0, "model"); v != nil && (v.Kind == Module || v.Kind == Callable) {
 			c := *v
-			c.Compiled = true
+			c.Compiled, c.CompiledBy, c.CompiledIn = true, a.call, f.x
 			return &c
 		}
 		return &Value{Kind: Unknown, Compiled: true}

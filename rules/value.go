@@ -76,6 +76,9 @@ type Value struct {
 	Framework bool
 	// Compiled: the module went through torch.compile. Wrapped: through DistributedDataParallel.
 	Compiled, Distributed bool
+	// CompiledBy is the torch.compile call, in CompiledIn.
+	CompiledBy *pyscan.Call
+	CompiledIn *fileIndex
 	// Wrapper is the call that wrapped the module (DistributedDataParallel, FullyShardedDataParallel, …), in WrappedIn;
 	// WrapperPath names its class.
 	Wrapper     *pyscan.Call
@@ -152,7 +155,7 @@ func joinSame(a, b *Value) *Value {
 		}
 		return &Value{Kind: a.Kind, Elem: join(a.element(), b.element())}
 	case Module:
-		if a.Wrapper == nil { // `if distributed: model = DDP(model)`
+		if a.Wrapper == nil || b.WrapperPath == ddpPath { // `if distributed: model = DDP(model)`
 			a, b = b, a
 		}
 		if a.Def.class == b.Def.class && (a.Compiled || !b.Compiled) {

@@ -12,6 +12,9 @@ import (
 	"stepline/rules/amp006"
 	"stepline/rules/amp007"
 	"stepline/rules/amp008"
+	"stepline/rules/cmp001"
+	"stepline/rules/cmp002"
+	"stepline/rules/cmp003"
 	"stepline/rules/dat001"
 	"stepline/rules/dat002"
 	"stepline/rules/dat003"
@@ -114,6 +117,9 @@ var all = []*rules.Rule{
 	dst006.Rule,
 	dst007.Rule,
 	dst008.Rule,
+	cmp001.Rule,
+	cmp002.Rule,
+	cmp003.Rule,
 	mem001.Rule,
 	mem002.Rule,
 	mem003.Rule,

@@ -1,0 +1,494 @@
+package rules
+
+import (
+	"strings"
+
+	"stepline/pyscan"
+)
+
+// CompiledCode says which torch.compile a function is traced by.
+type CompiledCode struct {
+	// By is the call or decorator that compiles, in File.
+	By   pyscan.Node
+	File *pyscan.File
+	// Name is what is compiled, as people call it: a class or a function.
+	Name string
+	// FullGraph: a graph break is an error there.
+	FullGraph bool
+}
+
+// Related is the place of the torch.compile for a finding.
+func (c *CompiledCode) Related() Related {
+	return Related{File: c.File, Span: c.By.Range(), Message: "compiled here"}
+}
+
+// CompiledAt is the torch.compile that traces the function of a site: the function itself, a module's forward, or what they
+// call; nil if there is none in sight.
+func (f *Facts) CompiledAt(s *Site) *CompiledCode {
+	return f.analysis.compiledCode()[s.Def()]
+}
+
+// compiledCode finds all compiled functions of the project.
+func (a *analysis) compiledCode() map[*pyscan.Function]*CompiledCode {
+	if a.compiled != nil {
+		return a.compiled
+	}
+	a.compiled = map[*pyscan.Function]*CompiledCode{}
+	for _, x := range a.project.files {
+		if !x.mentions("torch.compile", "import compile", ".compile(") {
+			continue
+		}
+		x.ready()
+		for _, s := range x.tree.Sites {
+			switch n := s.Node.(type) {
+			case *pyscan.FunctionDef:
+				for _, d := range n.Function.Decorators {
+					if call := compileDecorator(x, d, s.Function); call != nil {
+						a.addCompiled(definition{index: x, def: n.Function}, &CompiledCode{By: call, File: x.file, Name: n.Function.Name, FullGraph: fullGraph(call)})
+					}
+				}
+			case *pyscan.Call:
+				a.compileCall(x, s, n)
+			}
+		}
+	}
+	return a.compiled
+}
+
+// compileDecorator is a decorator that compiles: `@torch.compile`, `@torch.compile(…)`, `@partial(torch.compile, …)`.
+func compileDecorator(x *fileIndex, d pyscan.Expr, from *pyscan.Function) pyscan.Expr {
+	if x.resolve(d, from, 0) == "torch.compile" {
+		return d
+	}
+	call, ok := d.(*pyscan.Call)
+	if !ok {
+		return nil
+	}
+	if x.resolve(call.Func, from, 0) == "torch.compile" {
+		return call
+	}
+	if x.resolve(call.Func, from, 0) == "functools.partial" && len(call.Args) > 0 && x.resolve(call.Args[0], from, 0) == "torch.compile" {
+		return call
+	}
+	return nil
+}
+
+func fullGraph(e pyscan.Expr) bool {
+	call, ok := e.(*pyscan.Call)
+	if !ok {
+		return false
+	}
+	k := Keyword(call, "fullgraph")
+	return k != nil && IsTrue(k.Value)
+}
+
+// compileCall adds what `torch.compile(x)` and `module.compile()` compile.
+func (a *analysis) compileCall(x *fileIndex, s *Site, call *pyscan.Call) {
+	var target pyscan.Expr
+	if x.resolve(call.Func, s.Function, 0) == "torch.compile" {
+		target = Argument(call, 0, "model")
+	} else if attr, ok := call.Func.(*pyscan.Attribute); ok && attr.Attr == "compile" && len(call.Args) == 0 {
+		target = attr.Value
+	}
+	if target == nil || x.tree.Site(target) == nil {
+		return
+	}
+	if k := Keyword(call, "disable"); k != nil && !IsFalse(k.Value) {
+		return
+	}
+	v := a.value(x, x.tree.Site(target))
+	by := &CompiledCode{By: call, File: x.file, FullGraph: fullGraph(call)}
+	switch {
+	case v.Kind == Module && v.Def.class != nil:
+		by.Name = v.Def.class.Name
+		a.addCompiledModule(v.Def, by)
+	case v.Kind == Callable && v.Def.def != nil:
+		by.Name = v.Def.def.Name
+		a.addCompiled(v.Def, by)
+	default:
+		if d := a.project.define(x, target, s.Function, 0); d.def != nil {
+			by.Name = d.def.Name
+			a.addCompiled(d, by)
+		}
+	}
+}
+
+// addCompiledModule adds the forward of a module and of the project's modules it makes.
+func (a *analysis) addCompiledModule(d definition, by *CompiledCode) {
+	for _, m := range a.modulesBelow(d) {
+		if fwd, in := a.project.method(m, "forward", 0); fwd != nil {
+			a.addCompiled(definition{index: in, def: fwd}, by)
+		}
+	}
+}
+
+// maxCompiled bounds how many functions are followed.
+const maxCompiled = 2000
+
+func (a *analysis) addCompiled(d definition, by *CompiledCode) {
+	if d.def == nil || a.compiled[d.def] != nil || len(a.compiled) > maxCompiled || notTraced(d.def) {
+		return
+	}
+	a.compiled[d.def] = by
+	x := d.index.ready()
+	for _, c := range x.tree.Calls {
+		if c.Def() != d.def || x.underCompilerTest(c) {
+			continue
+		}
+		if callee := a.callee(x, c); callee.def != nil {
+			a.addCompiled(callee, by)
+			continue
+		}
+		if v := a.value(x, x.tree.Site(c.Call().Func)); v.Kind == Module && v.Def.class != nil {
+			a.addCompiledModule(v.Def, by)
+		}
+	}
+}
+
+// notTraced: torch.compiler.disable and the marks of torch.jit keep a function out of graphs.
+func notTraced(fn *pyscan.Function) bool {
+	for _, d := range fn.Decorators {
+		switch lastName(d) {
+		case "disable", "ignore", "unused", "allow_in_graph", "assume_constant_result", "custom_op":
+			return true
+		}
+	}
+	return fn.Generator
+}
+
+// underCompilerTest: a branch that asks whether code is being compiled (or scripted) does what fits.
+func (x *fileIndex) underCompilerTest(s *Site) bool {
+	for at := s; at.Parent != nil; at = at.Parent {
+		var test pyscan.Expr
+		switch n := at.Parent.Node.(type) {
+		case *pyscan.If:
+			test = n.Test
+		case *pyscan.IfExp:
+			test = n.Test
+		case *pyscan.FunctionDef:
+			return false
+		}
+		if test != nil && at.Role != RoleTest && asksCompiler(x.tree.Text(test)) {
+			return true
+		}
+	}
+	return false
+}
+
+func asksCompiler(test string) bool {
+	return strings.Contains(test, "is_compiling") || strings.Contains(test, "is_dynamo_compiling") || strings.Contains(test, "is_scripting") || strings.Contains(test, "is_tracing")
+}
+
+// UnderCompilerTest reports whether a site is in a branch that asks whether code is being compiled.
+func (f *Facts) UnderCompilerTest(s *Site) bool { return f.index.underCompilerTest(s) }
+
+// IsCompile reports whether an expression compiles what it is given or decorates: `torch.compile(…)`, or a decorator.
+func (f *Facts) IsCompile(s *Site) bool {
+	e, ok := s.Node.(pyscan.Expr)
+	if !ok {
+		return false
+	}
+	if s.Role == RoleDecorator {
+		return compileDecorator(f.index, e, s.Function) != nil
+	}
+	call, ok := e.(*pyscan.Call)
+	return ok && f.Resolve(call.Func) == "torch.compile"
+}
+
+// TrainingLoopAround is the outermost loop around a site that trains: a step loop, or one over epochs that holds or calls
+// one; nil if there is none.
+func (f *Facts) TrainingLoopAround(s *Site) *Site {
+	var out *Site
+	for loop := enclosingLoop(s); loop != nil; loop = enclosingLoop(loop) {
+		if f.trainsBelow(loop) {
+			out = loop
+		}
+	}
+	return out
+}
+
+func (f *Facts) trainsBelow(loop *Site) bool {
+	if f.analysis.stepLoop(f.index, loop) {
+		return true
+	}
+	for _, c := range f.Calls {
+		if !c.Under(loop) || c.Def() != loop.Def() {
+			continue
+		}
+		if trainingCall(c.Call()) {
+			return true
+		}
+		if d := f.analysis.callee(f.index, c); d.def != nil && f.analysis.trains(d) {
+			return true
+		}
+	}
+	return false
+}
+
+// trains reports whether a function holds a training call of its own.
+func (a *analysis) trains(d definition) bool {
+	for _, c := range d.index.ready().tree.Calls {
+		if c.Def() == d.def && trainingCall(c.Call()) {
+			return true
+		}
+	}
+	return false
+}
+
+// CompiledCallee is the torch.compile behind a call: the called object is a compiled module or function; nil otherwise.
+func (f *Facts) CompiledCallee(s *Site) *CompiledCode {
+	call := s.Call()
+	v := f.Value(call.Func)
+	if v.CompiledBy != nil && v.CompiledIn != nil {
+		by := &CompiledCode{By: v.CompiledBy, File: v.CompiledIn.file, FullGraph: fullGraph(v.CompiledBy), Name: f.Line(call.Func)}
+		switch {
+		case v.Def.class != nil:
+			by.Name = v.Def.class.Name
+		case v.Def.def != nil:
+			by.Name = v.Def.def.Name
+		}
+		return by
+	}
+	if v.Kind == Callable && v.Def.def != nil { // a decorated function
+		if by := f.analysis.compiledCode()[v.Def.def]; by != nil && by.Name == v.Def.def.Name {
+			return by
+		}
+	}
+	return nil
+}
+
+// Changing says how a Python number differs from one turn of a loop to the next.
+type Changing struct {
+	// Float: the number is a float; else an int.
+	Float bool
+	// From is the counter or read it comes from.
+	From pyscan.Expr
+}
+
+// ChangingNumber reports how an expression is a Python number that changes with the turns of the loop a site is in: a
+// counter, a number computed from one, or a tensor's value read on the host. nil if that is not certain.
+func (f *Facts) ChangingNumber(e pyscan.Expr, at *Site) *Changing {
+	return f.changing(e, at, 0)
+}
+
+func (f *Facts) changing(e pyscan.Expr, at *Site, depth int) *Changing {
+	if depth > 6 {
+		return nil
+	}
+	switch e := e.(type) {
+	case *pyscan.Name:
+		return f.changingName(e, at, depth)
+	case *pyscan.BinOp:
+		c := f.changing(e.Left, at, depth+1)
+		if c == nil {
+			c = f.changing(e.Right, at, depth+1)
+			if c != nil && !f.plainNumber(e.Left) {
+				return nil
+			}
+		} else if !f.plainNumber(e.Right) && f.changing(e.Right, at, depth+1) == nil {
+			return nil
+		}
+		if c == nil {
+			return nil
+		}
+		float := c.Float || e.Op == "/" || isFloat(e.Left) || isFloat(e.Right)
+		return &Changing{Float: float, From: c.From}
+	case *pyscan.Call:
+		if read := f.HostReadOf(e); read != nil && !read.Copy && f.OnGPU(read.Tensor) && enclosingLoop(at) != nil {
+			name, _ := e.Func.(*pyscan.Name)
+			return &Changing{Float: name == nil || name.ID == "float", From: e}
+		}
+		if name, ok := e.Func.(*pyscan.Name); ok && (name.ID == "min" || name.ID == "max" || name.ID == "float" || name.ID == "int" || name.ID == "round") {
+			for _, a := range e.Args {
+				if c := f.changing(a, at, depth+1); c != nil {
+					return &Changing{Float: c.Float && name.ID != "int" && name.ID != "round" || name.ID == "float", From: c.From}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func isFloat(e pyscan.Expr) bool { return isConstant(e, pyscan.ConstFloat) }
+
+// plainNumber: a literal, or a name or attribute that holds a host value or is unknown but no tensor.
+func (f *Facts) plainNumber(e pyscan.Expr) bool {
+	switch e := e.(type) {
+	case *pyscan.Constant:
+		return e.Kind == pyscan.ConstInt || e.Kind == pyscan.ConstFloat
+	case *pyscan.Name, *pyscan.Attribute:
+		return f.Value(e).Kind == Host || f.Value(e).Kind == Unknown
+	case *pyscan.BinOp:
+		return f.plainNumber(e.Left) && f.plainNumber(e.Right)
+	case *pyscan.Call:
+		return f.Resolve(e.Func) == "builtins.len"
+	}
+	return false
+}
+
+// changingName: a loop's counter, or a name assigned in the loop from one.
+func (f *Facts) changingName(name *pyscan.Name, at *Site, depth int) *Changing {
+	for loop := enclosingLoop(at); loop != nil; loop = enclosingLoop(loop) {
+		if n, ok := loop.Node.(*pyscan.For); ok && f.countsWith(n, name.ID) {
+			return &Changing{From: name}
+		}
+		for _, s := range f.Sites {
+			if !s.Under(loop) || s.Def() != at.Def() {
+				continue
+			}
+			switch n := s.Node.(type) {
+			case *pyscan.Assign:
+				if len(n.Targets) == 1 && n.Value != nil && n.Start < at.Range().Start {
+					if t, ok := n.Targets[0].(*pyscan.Name); ok && t.ID == name.ID {
+						return f.changing(n.Value, s, depth+1)
+					}
+				}
+			case *pyscan.AugAssign:
+				t, ok := n.Target.(*pyscan.Name)
+				c, isConst := n.Value.(*pyscan.Constant)
+				if ok && isConst && t.ID == name.ID && (c.Kind == pyscan.ConstInt || c.Kind == pyscan.ConstFloat) {
+					return &Changing{Float: c.Kind == pyscan.ConstFloat, From: name}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// countsWith: `for name in range(…)`, `for name, … in enumerate(…)`.
+func (f *Facts) countsWith(loop *pyscan.For, name string) bool {
+	call, ok := loop.Iter.(*pyscan.Call)
+	if !ok {
+		return false
+	}
+	switch f.Resolve(call.Func) {
+	case "builtins.range":
+		t, ok := loop.Target.(*pyscan.Name)
+		return ok && t.ID == name
+	case "builtins.enumerate":
+		t, ok := loop.Target.(*pyscan.Tuple)
+		if !ok || len(t.Elems) == 0 {
+			return false
+		}
+		first, ok := t.Elems[0].(*pyscan.Name)
+		return ok && first.ID == name
+	}
+	return false
+}
+
+// ChangingSize is the creation or slice that gives a tensor a size which changes from turn to turn, nil if none is certain.
+func (f *Facts) ChangingSize(e pyscan.Expr, at *Site) (made pyscan.Expr, size *Changing) {
+	if name, ok := e.(*pyscan.Name); ok {
+		loop := enclosingLoop(at)
+		if loop == nil {
+			return nil, nil
+		}
+		var value *pyscan.Assign
+		for _, a := range f.assignments(at.Def()) {
+			if t, ok := a.Targets[0].(*pyscan.Name); ok && len(a.Targets) == 1 && t.ID == name.ID && a.Start < at.Range().Start && loop.Range().Covers(a.Span) {
+				value = a
+			}
+		}
+		if value == nil || value.Value == nil {
+			return nil, nil
+		}
+		e, at = value.Value, f.Site(value.Value)
+	}
+	EachExpr(e, func(sub pyscan.Expr) bool {
+		if size != nil {
+			return false
+		}
+		switch n := sub.(type) {
+		case *pyscan.Call:
+			name, ok := strings.CutPrefix(f.Resolve(n.Func), "torch.")
+			if !ok || !creators[name] || name == "arange" || name == "tensor" || name == "full" {
+				return true
+			}
+			for _, a := range n.Args {
+				made, size = sub, f.changing(a, at, 0)
+				if size == nil {
+					if t, ok := a.(*pyscan.Tuple); ok && len(t.Elems) > 0 {
+						for _, el := range t.Elems {
+							if size == nil {
+								size = f.changing(el, at, 0)
+							}
+						}
+					}
+				}
+				if size != nil {
+					return false
+				}
+			}
+		case *pyscan.Slice:
+			if n.Lower == nil && n.Upper != nil {
+				made, size = e, f.changing(n.Upper, at, 0)
+			}
+		}
+		return size == nil
+	})
+	if size == nil {
+		return nil, nil
+	}
+	return made, size
+}
+
+// Prints reports whether a call writes text: print, or a logger above the debug level.
+func (f *Facts) Prints(s *Site) bool {
+	call := s.Call()
+	switch fn := call.Func.(type) {
+	case *pyscan.Name:
+		return fn.ID == "print" && f.makesText(call)
+	case *pyscan.Attribute:
+		return logLevels[fn.Attr] && f.makesText(call)
+	}
+	return false
+}
+
+// StartsAsInt reports whether `self.x` is set to an int literal in its class and to nothing that is known otherwise.
+func (f *Facts) StartsAsInt(target *pyscan.Attribute, at *Site) bool {
+	class := methodClass(at.Def())
+	if class == nil || !isSelfName(target.Value, selfOf(at.Def())) {
+		return false
+	}
+	found := false
+	for _, m := range class.Methods {
+		for _, e := range f.Tree.attributeTargets(m)[target.Attr] {
+			site := f.Site(e)
+			switch n := site.Parent.Node.(type) {
+			case *pyscan.AugAssign:
+			case *pyscan.Assign:
+				c, ok := n.Value.(*pyscan.Constant)
+				if !ok || c.Kind != pyscan.ConstInt {
+					return false
+				}
+				found = true
+			default:
+				return false
+			}
+		}
+	}
+	return found
+}
+
+// BoundInLoop reports whether a loop binds the variable an expression names, other than in the given statement.
+func (f *Facts) BoundInLoop(loop *Site, e pyscan.Expr, except pyscan.Stmt) bool {
+	names := map[string]bool{}
+	EachExpr(e, func(e pyscan.Expr) bool {
+		if n, ok := e.(*pyscan.Name); ok {
+			names[n.ID] = true
+		}
+		return true
+	})
+	for _, s := range f.Sites {
+		if !s.Under(loop) {
+			continue
+		}
+		if n, ok := s.Node.(*pyscan.Name); ok && names[n.ID] && s.Role == RoleTarget && s.Statement().Node != except {
+			return true
+		}
+		if fn, ok := s.Node.(*pyscan.FunctionDef); ok && names[fn.Function.Name] {
+			return true
+		}
+	}
+	return false
+}
