@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zaptest"
@@ -37,6 +39,8 @@ type fakeClient struct {
 	batches  int
 	// pushed is signalled at every push of diagnostics.
 	pushed chan struct{}
+	// arrived is signalled at every message.
+	arrived chan struct{}
 }
 
 // hold keeps the answers to a method back until release is closed.
@@ -72,7 +76,7 @@ func startClient(t testing.TB, options Options) *fakeClient {
 		}
 	}
 	c := &fakeClient{t: t, in: clientOut, frames: wire.NewFrameReader(clientIn), served: make(chan error, 1), answers: map[string]chan message{},
-		asked: map[string]func(json.RawMessage) (any, *rpcError){}, diags: map[string]json.RawMessage{}, ended: make(chan struct{}), pushed: make(chan struct{}, 1)}
+		asked: map[string]func(json.RawMessage) (any, *rpcError){}, diags: map[string]json.RawMessage{}, ended: make(chan struct{}), pushed: make(chan struct{}, 1), arrived: make(chan struct{}, 1)}
 	server, err := newServer(context.Background(), serverIn, serverOut, options)
 	if err != nil {
 		t.Fatal(err)
@@ -122,6 +126,10 @@ func (c *fakeClient) take(m message) {
 		return
 	}
 	c.got = append(c.got, m)
+	select {
+	case c.arrived <- struct{}{}:
+	default:
+	}
 	if m.Method == "textDocument/publishDiagnostics" {
 		var p struct{ URI string }
 		_ = json.Unmarshal(m.Params, &p)
@@ -377,4 +385,29 @@ func workspaceOf(t testing.TB, files map[string]string) string {
 		}
 	}
 	return dir
+}
+
+// waitFor waits, on the real clock, for a notification whose params hold all of the words.
+func (c *fakeClient) waitFor(method string, words ...string) {
+	c.t.Helper()
+	deadline := time.After(30 * time.Second)
+	for {
+		c.mu.Lock()
+		for _, m := range c.got {
+			missing := m.Method != method
+			for _, w := range words {
+				missing = missing || !strings.Contains(string(m.Params), w)
+			}
+			if !missing {
+				c.mu.Unlock()
+				return
+			}
+		}
+		c.mu.Unlock()
+		select {
+		case <-c.arrived:
+		case <-deadline:
+			c.t.Fatalf("no %s with %q for half a minute", method, words)
+		}
+	}
 }

@@ -120,9 +120,7 @@ func applyChanges(t *text.Text, changes []contentChange, enc text.Encoding) (*te
 		case !c.Range.valid():
 			return nil, fmt.Errorf("change %d has a range without start or end", i)
 		default:
-			t = t.Replace(text.Edit{
-				Start: t.Offset(c.Range.Start.text(), enc), End: t.Offset(c.Range.End.text(), enc), New: *c.Text,
-			})
+			t = t.Replace(t.EditOf(text.Range{Start: c.Range.Start.text(), End: c.Range.End.text()}, *c.Text, enc))
 		}
 	}
 	return t, nil

@@ -84,6 +84,14 @@ func (t *loadedTrace) stepTitle() string {
 // functionTitle is a function's total over its own lines, "" where it has none.
 func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string {
 	var ns, calls int64
+	once := map[int]bool{} // lines of statements that run once a call: those of the body itself, loops' tests aside
+	for _, stmt := range fn.Body {
+		switch stmt.(type) {
+		case *pyscan.For, *pyscan.While:
+		default:
+			once[file.StatementLine(stmt)] = true
+		}
+	}
 	for _, row := range v.between(fn.FirstLine, fn.LastLine) {
 		if row.stale {
 			continue
@@ -94,7 +102,9 @@ func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string 
 			continue
 		}
 		ns += row.cost.GPUNs()
-		calls = max(calls, row.cost.Calls)
+		if once[row.line] {
+			calls = max(calls, row.cost.Calls)
+		}
 	}
 	if ns <= 0 {
 		return ""
@@ -107,15 +117,19 @@ func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string 
 	return title
 }
 
-// trainingLoops are the offsets of the loops that ran in the trace and call backward() or an optimizer's step(): the
-// innermost such loop of each function.
+// trainingLoops are the offsets of the loops that ran in the trace and train: in each function the innermost that step an
+// optimizer, or, where none does, that call backward() (the loop over micro-batches is no step).
 func trainingLoops(file *pyscan.File, v *lineView) []int {
 	var loops []int
 	for _, fn := range file.Functions {
 		if fn.Comprehension != nil || fn.Value != nil || len(v.between(fn.FirstLine, fn.LastLine)) == 0 {
 			continue
 		}
-		for _, loop := range loopsIn(fn.Body) {
+		found := loopsIn(fn.Body, stepsOptimizer)
+		if len(found) == 0 {
+			found = loopsIn(fn.Body, callsBackward)
+		}
+		for _, loop := range found {
 			loops = append(loops, loop.Range().Start)
 		}
 	}
@@ -123,8 +137,8 @@ func trainingLoops(file *pyscan.File, v *lineView) []int {
 	return slices.Compact(loops)
 }
 
-// loopsIn are the innermost loops of a body that train.
-func loopsIn(body []pyscan.Stmt) []pyscan.Stmt {
+// loopsIn are the innermost loops of a body that make a certain call.
+func loopsIn(body []pyscan.Stmt, wanted func(*pyscan.Attribute) bool) []pyscan.Stmt {
 	var found []pyscan.Stmt
 	for _, stmt := range body {
 		switch stmt.(type) {
@@ -133,11 +147,11 @@ func loopsIn(body []pyscan.Stmt) []pyscan.Stmt {
 		}
 		var inner []pyscan.Stmt
 		for _, b := range pyscan.Bodies(stmt) {
-			inner = append(inner, loopsIn(b)...)
+			inner = append(inner, loopsIn(b, wanted)...)
 		}
 		switch stmt.(type) {
 		case *pyscan.For, *pyscan.While:
-			if len(inner) == 0 && trains(stmt) {
+			if len(inner) == 0 && makesCall(stmt, wanted) {
 				inner = []pyscan.Stmt{stmt}
 			}
 		}
@@ -146,16 +160,21 @@ func loopsIn(body []pyscan.Stmt) []pyscan.Stmt {
 	return found
 }
 
-// trains tells whether a loop calls backward() or a step() of something called an optimizer.
-func trains(loop pyscan.Stmt) bool {
+func callsBackward(a *pyscan.Attribute) bool { return a.Attr == "backward" }
+
+// stepsOptimizer recognises step() of what is called an optimizer or a gradient scaler.
+func stepsOptimizer(a *pyscan.Attribute) bool {
+	of := strings.ToLower(pyscan.LastName(a.Value))
+	return a.Attr == "step" && (strings.Contains(of, "opt") || strings.Contains(of, "scaler"))
+}
+
+func makesCall(loop pyscan.Stmt, wanted func(*pyscan.Attribute) bool) bool {
 	found := false
 	pyscan.Walk(loop, func(n pyscan.Node) bool {
-		call, ok := n.(*pyscan.Call)
-		if !ok {
-			return !found
-		}
-		if a, ok := call.Func.(*pyscan.Attribute); ok {
-			found = found || a.Attr == "backward" || a.Attr == "step" && strings.Contains(strings.ToLower(pyscan.LastName(a.Value)), "opt")
+		if call, ok := n.(*pyscan.Call); ok {
+			if a, ok := call.Func.(*pyscan.Attribute); ok {
+				found = found || wanted(a)
+			}
 		}
 		return !found
 	})

@@ -4,25 +4,167 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
 
+	"stepline/analysis"
+	"stepline/lsp/internal/text"
 	"stepline/lsp/internal/wire"
 	"stepline/report"
+	"stepline/traceindex/compare"
 )
 
-// class is the run's bottleneck class, nil where it is not known.
-func (t *loadedTrace) class() *string { return nil }
+// class is the run's bottleneck class as the JSON contract names it, nil where it is not known.
+func (t *loadedTrace) class() *string {
+	if t.loaded.Diagnosis == nil || t.loaded.Diagnosis.Class == "" {
+		return nil
+	}
+	c := string(t.loaded.Diagnosis.Class)
+	return &c
+}
 
-// renderReport writes the report on a folder's trace.
-func (s *server) renderReport(_ context.Context, f *folder, format string) (string, error) {
+// renderReport writes the report on a folder's trace: html, markdown, json or text.
+func (s *server) renderReport(ctx context.Context, f *folder, format string) (string, error) {
+	loaded := f.trace.loaded
+	checked, err := f.workspace.CheckRun(ctx, loaded)
+	if err != nil {
+		return "", err
+	}
+	run := &report.Run{
+		Costs: loaded.Costs, Diagnosis: loaded.Diagnosis, RankNumbers: loaded.RankNumbers(),
+		Findings: &report.Findings{Findings: checked.Findings, Files: len(checked.Files), Locate: report.LocateIn(checked.Notebooks)},
+		Warnings: loaded.Warnings(), Source: sourceLines(loaded.Sources), Version: s.options.Version,
+	}
 	var out bytes.Buffer
-	costs := f.trace.loaded.Costs
-	if err := report.WriteJSON(&out, report.NewLinesDocument(costs, costs.Lines)); err != nil {
+	switch format {
+	case "html":
+		err = report.WriteRunHTML(&out, run)
+	case "markdown":
+		err = report.WriteRunMarkdown(&out, run)
+	case "json":
+		err = report.WriteJSON(&out, report.NewRunDocument(run))
+	default:
+		err = report.WriteRunText(&out, run, report.RunView{Width: 100})
+	}
+	if err != nil {
 		return "", failed("the report cannot be written: %v", err)
 	}
-	_ = format
 	return out.String(), nil
 }
 
-func (s *server) commandCompare([]json.RawMessage, []byte) (wire.Reply, error) {
-	return wire.Reply{}, failed("comparison is not available")
+// sourceLines gives lines of the sources a trace was put on.
+func sourceLines(sources map[string]string) func(file string, line int) string {
+	texts := map[string]*text.Text{}
+	return func(file string, line int) string {
+		t := texts[file]
+		if t == nil {
+			t = text.New(sources[file])
+			texts[file] = t
+		}
+		if line < 1 || line > t.LineCount() {
+			return ""
+		}
+		return t.Line(line - 1)
+	}
+}
+
+// commandCompare takes [base, new] or [{"base": […], "with": […]}] (URIs or paths) and answers what changed as Markdown.
+func (s *server) commandCompare(arguments []json.RawMessage, token []byte) (wire.Reply, error) {
+	var sides struct {
+		Base []string `json:"base"`
+		With []string `json:"with"`
+	}
+	if len(arguments) == 1 && isObject(arguments[0]) {
+		if err := decode(arguments[0], &sides); err != nil {
+			return wire.Reply{}, err
+		}
+	} else if names, _, err := traceArguments(arguments); err == nil && len(names) == 2 {
+		sides.Base, sides.With = names[:1], names[1:]
+	}
+	if len(sides.Base) == 0 || len(sides.With) == 0 {
+		return wire.Reply{}, invalid(`stepline.compare needs two traces, or {"base": […], "with": […]}`)
+	}
+	root, base, err := s.resolveTraces(sides.Base, "")
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	_, with, err := s.resolveTraces(sides.With, "")
+	if err != nil {
+		return wire.Reply{}, err
+	}
+	return wire.Reply{Long: true, Work: func(ctx context.Context) (any, error) {
+		if err := s.folderReady(ctx, root); err != nil {
+			return nil, err
+		}
+		content, err := s.compare(ctx, s.current.Load().folderByRoot(root), base, with, token)
+		if err != nil {
+			return nil, err
+		}
+		return map[string]string{"content": content}, nil
+	}}, nil
+}
+
+func (s *server) compare(ctx context.Context, f *folder, base, with []string, token []byte) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	p := s.beginProgress(ctx, token, "stepline: comparing "+traceNames(f, base)+" with "+traceNames(f, with), cancel)
+	var sides [2]*analysis.Loaded
+	for i, paths := range [][]string{base, with} {
+		loaded, err := f.workspace.LoadTrace(ctx, paths, analysis.LoadOptions{Progress: p.at})
+		if loaded == nil {
+			p.end("failed")
+			if errors.Is(err, context.Canceled) {
+				return "", err
+			}
+			return "", failed("%v", err)
+		}
+		sides[i] = loaded
+	}
+	p.end("compared")
+	side := func(l *analysis.Loaded) compare.Side {
+		return compare.Side{Attribution: l.Attribution, Diagnosis: l.Diagnosis}
+	}
+	// Both runs are put on the workspace's lines as they are now: nothing has moved between them.
+	return comparisonText(compare.Run(side(sides[0]), side(sides[1]), nil), f, base, with), nil
+}
+
+// shownDifferences is how many lines a comparison lists.
+const shownDifferences = 15
+
+func comparisonText(c *compare.Comparison, f *folder, base, with []string) string {
+	var b strings.Builder
+	row := func(what string, d compare.Difference) {
+		noise := ""
+		if !d.Significant() {
+			noise = "within the noise"
+		}
+		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cellText(what), report.Duration(d.Base.Mean), report.Duration(d.New.Mean), signed(d.DeltaNs), noise)
+	}
+	fmt.Fprintf(&b, "# %s → %s\n\n%s → %s\n\n| a step | base | new | change | |\n|:--|--:|--:|--:|:--|\n", traceNames(f, base), traceNames(f, with),
+		report.ClassName(c.BaseClass), report.ClassName(c.NewClass))
+	row("step", c.Step)
+	row("GPU busy", c.Busy)
+	for _, d := range c.Causes {
+		row(d.Name, d.Difference)
+	}
+	b.WriteString("\n| GPU time of a line | base | new | change | |\n|:--|--:|--:|--:|:--|\n")
+	for i, l := range c.Lines {
+		if i == shownDifferences {
+			fmt.Fprintf(&b, "\n%d more lines changed less.\n", len(c.Lines)-i)
+			break
+		}
+		row(fmt.Sprintf("%s:%d %s", l.File, max(l.NewLine, l.BaseLine), l.Function), l.GPU)
+	}
+	return b.String()
+}
+
+func signed(ns float64) string {
+	if ns > 0 {
+		return "+" + report.Duration(ns)
+	}
+	if ns < 0 {
+		return "−" + report.Duration(-ns)
+	}
+	return "0"
 }

@@ -128,6 +128,32 @@ func (t *Text) Offset(p Position, enc Encoding) int {
 	return end
 }
 
+// EditOf is the edit that replaces a range. A client that counts in UTF-16 can cut a surrogate pair in two; what is left of the
+// character becomes U+FFFD, which counts one unit there too, so that later positions mean the same on both sides.
+func (t *Text) EditOf(r Range, new string, enc Encoding) Edit {
+	e := Edit{Start: t.Offset(r.Start, enc), End: t.Offset(r.End, enc), New: new}
+	if enc != UTF16 {
+		return e
+	}
+	if t.splits(r.Start, e.Start) {
+		e.New = "\ufffd" + e.New
+	}
+	if t.splits(r.End, e.End) {
+		e.New += "\ufffd"
+		_, size := utf8.DecodeRuneInString(t.s[e.End:])
+		e.End += size
+	}
+	return e
+}
+
+// splits tells whether a UTF-16 position lies inside the character at its offset.
+func (t *Text) splits(p Position, offset int) bool {
+	if int64(p.Line) >= int64(len(t.starts)) || offset >= t.LineEnd(int(p.Line)) {
+		return false
+	}
+	return t.Position(offset, UTF16).Character < p.Character
+}
+
 func unitsOf(r rune, enc Encoding) int64 {
 	if enc == UTF16 && r > 0xFFFF {
 		return 2

@@ -100,3 +100,24 @@ func TestPositionsRoundTrip(t *testing.T) {
 		}
 	})
 }
+
+// TestEditsInsideSurrogatePairsKeepCount edits as a JavaScript client does, in an array of UTF-16 units.
+func TestEditsInsideSurrogatePairsKeepCount(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.StringOfN(rapid.SampledFrom([]rune{'a', '模', '🙂'}), 0, 8, -1).Draw(t, "text")
+		client := utf16.Encode([]rune(s))
+		text := New(s)
+		for range rapid.IntRange(1, 6).Draw(t, "edits") {
+			a, b := rapid.IntRange(0, len(client)).Draw(t, "a"), rapid.IntRange(0, len(client)).Draw(t, "b")
+			if a > b {
+				a, b = b, a
+			}
+			insert := rapid.SampledFrom([]string{"", "x", "🙂"}).Draw(t, "new")
+			text = text.Replace(text.EditOf(Range{Position{0, uint32(a)}, Position{0, uint32(b)}}, insert, UTF16))
+			client = append(append(append([]uint16{}, client[:a]...), utf16.Encode([]rune(insert))...), client[b:]...)
+			if got := units(text.String(), UTF16); int(got) != len(client) {
+				t.Fatalf("%q has %d units, the client %d", text.String(), got, len(client))
+			}
+		}
+	})
+}
