@@ -63,7 +63,7 @@ func (d *Diff) notable(delta float64) bool {
 	return math.Abs(delta) >= d.Step.Base.Mean/1000 && delta != 0
 }
 
-const numberColumns = 50 // base, new, change, noise
+const numberColumns = 54 // base, new, change, noise
 
 func (t *diffText) row(name string, d compare.Difference) {
 	room := t.width - numberColumns - 2
@@ -72,13 +72,13 @@ func (t *diffText) row(name string, d compare.Difference) {
 	if math.IsInf(d.NoiseNs, 1) {
 		verdict = "untested"
 	}
-	fmt.Fprintf(&t.out, "  %s%s%10s%10s%10s%8s  %s\n", name, strings.Repeat(" ", room-ansi.StringWidth(name)), Duration(d.Base.Mean), Duration(d.New.Mean), signed(d.DeltaNs), relative(d), verdict)
+	fmt.Fprintf(&t.out, "  %s%s%10s%10s%10s%11s  %s\n", name, strings.Repeat(" ", room-ansi.StringWidth(name)), Duration(d.Base.Mean), Duration(d.New.Mean), signed(d.DeltaNs), relative(d), verdict)
 }
 
 func (t *diffText) header(title string) {
 	t.section(title)
 	room := t.width - numberColumns - 2
-	fmt.Fprintf(&t.out, "  %s%10s%10s%10s%8s\n", strings.Repeat(" ", room), "base", "new", "change", "")
+	fmt.Fprintf(&t.out, "  %s%10s%10s%10s%11s\n", strings.Repeat(" ", room), "base", "new", "change", "")
 }
 
 func (t *diffText) named(title string, all []compare.NamedDifference) {

@@ -132,9 +132,11 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		newCheckCommand(io),
 		newLinesCommand(io),
 		newReportCommand(io),
+		newDiffCommand(io),
 		newRecordCommand(io),
 		newRulesCommand(io),
 		newExplainCommand(io),
+		newCacheCommand(io),
 		newVersionCommand(io),
 	)
 	return root
