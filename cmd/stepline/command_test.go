@@ -135,3 +135,27 @@ func TestRecordPassesTheScriptsEnd(t *testing.T) {
 	}
 	oneLine(t, missing.errout, "stepline record -- python train.py")
 }
+
+// TestCache: a trace read once is listed with its path and gone after clear.
+func TestCache(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	t.Setenv("HOME", t.TempDir())
+	folder := testdata(t, "traces", "gpt")
+	if empty := stepline(t, folder, "", nil, "cache"); empty.code != exitFine || !strings.Contains(empty.out, "No index is kept") {
+		t.Errorf("exit %d: %s%s", empty.code, empty.out, empty.errout)
+	}
+	first := stepline(t, folder, "", nil, "lines", "trace.json.gz", "--format", "json")
+	again := stepline(t, folder, "", nil, "lines", "trace.json.gz", "--format", "json")
+	if first.code != exitFine || first.out != again.out {
+		t.Error("the second open gives another answer than the first")
+	}
+	if list := stepline(t, folder, "", nil, "cache", "list"); !strings.Contains(list.out, filepath.Join(folder, "trace.json.gz")) {
+		t.Errorf("the trace is not listed:\n%s", list.out)
+	}
+	if cleared := stepline(t, folder, "", nil, "cache", "clear"); !strings.HasPrefix(cleared.out, "removed 1 index, ") {
+		t.Errorf("clear says %q", cleared.out)
+	}
+	if list := stepline(t, folder, "", nil, "cache", "list"); !strings.Contains(list.out, "No index is kept") {
+		t.Errorf("still listed:\n%s", list.out)
+	}
+}

@@ -19,7 +19,7 @@ func newLSPCommand(io streams) *cobra.Command {
 		Short: "Run the language server on standard input and output",
 		Long: `Runs the language server on standard input and output. Editors start it; the protocol is LSP 3.18.
 It logs to standard error, or to a file with --log.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			log, err := newLog(logFile, logLevel)
 			if err != nil {

@@ -16,7 +16,7 @@ func newRulesCommand(io streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rules",
 		Short: "List the lint rules",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			all := append(catalog.All(), rules.UnusedSuppression())
 			switch format {

@@ -25,7 +25,7 @@ func newVersionCommand(io streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print stepline's version",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprintf(io.out, "stepline %s (%s, %s/%s)\n", steplineVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 			return err
