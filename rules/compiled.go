@@ -35,7 +35,7 @@ func (a *analysis) compiledCode() map[*pyscan.Function]*CompiledCode {
 	}
 	a.compiled = map[*pyscan.Function]*CompiledCode{}
 	for _, x := range a.project.files {
-		if !x.mentions("torch.compile", "import compile", ".compile(") {
+		if !x.mentions("torch.compile", "import compile", ".compile(") || testPath.MatchString(x.file.Path) {
 			continue
 		}
 		x.ready()
@@ -160,6 +160,17 @@ func notTraced(fn *pyscan.Function) bool {
 func (x *fileIndex) underCompilerTest(s *Site) bool {
 	for at := s; at.Parent != nil; at = at.Parent {
 		var test pyscan.Expr
+		if stmt, ok := at.Node.(pyscan.Stmt); ok {
+			for _, before := range blockOf(at, x.file) { // what follows `if is_compiling(): return`
+				if before == stmt {
+					break
+				}
+				branch, ok := before.(*pyscan.If)
+				if ok && len(branch.Body) > 0 && leaves(branch.Body[len(branch.Body)-1]) && asksCompiler(x.tree.Text(branch.Test)) {
+					return true
+				}
+			}
+		}
 		switch n := at.Parent.Node.(type) {
 		case *pyscan.If:
 			test = n.Test

@@ -41,7 +41,13 @@ class Stack(nn.Module):
 
 def helper(x):
     print("helper", x.shape)  # want "print"
-    return x
+    return x * value_of(x.mean())
+
+
+def value_of(t):
+    if torch.compiler.is_compiling():
+        return t
+    return t.item()
 
 
 class Eager(nn.Module):
