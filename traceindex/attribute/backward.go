@@ -26,9 +26,10 @@ func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.Ev
 		if g.place = p.placeOfForward(forward); g.place != noPlace {
 			return a.settle(g)
 		}
-		g.Reason = reasonNoFrame
-		if p.sourced == 0 {
-			g.Reason = reasonNoSource
+		unsourced := a.unsourced(p, forward)
+		g.place, g.Reason = unsourced.place, unsourced.Reason
+		if g.Reason == reasonNoSource {
+			g.Reason = reasonNoSourceBackward
 		}
 		return g
 	}
@@ -36,6 +37,9 @@ func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.Ev
 	if g.place == noPlace {
 		// Backward on the training thread itself: the node's own statement is the call of backward.
 		g.place = p.of[node]
+	}
+	if g.place == noPlace {
+		g.place = a.recordedPlace(p, p.ix.At(p.ix.TrainingThread, p.ix.Events.StartNs[node]))
 	}
 	fallback := reasonUnknownBackward
 	if name := p.ix.Name(node); strings.Contains(name, "AccumulateGrad") {

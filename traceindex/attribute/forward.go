@@ -97,15 +97,11 @@ func (a *Attribution) settle(g GPUPlace) GPUPlace {
 // placeOutside is for launches under no workspace frame and in no backward node: the training thread may be waiting for them in
 // a call, as it does for autograd's threads.
 func (a *Attribution) placeOutside(p *rankPlaces, call, gpu traceindex.EventID) GPUPlace {
-	g := GPUPlace{Call: call, place: noPlace, Reason: reasonNoFrame}
+	g := a.unsourced(p, call)
 	if p.pythonFrames == 0 {
 		return g
 	}
-	if p.sourced == 0 {
-		g.Reason = reasonNoSource
-		return g
-	}
-	if p.ix.Events.Thread[call] == p.ix.TrainingThread {
+	if p.ix.Events.Thread[call] == p.ix.TrainingThread || g.place != noPlace {
 		return g
 	}
 	// A thread of autograd's own: the engine's final callbacks, reducer hooks, streams' copies.
@@ -114,6 +110,15 @@ func (a *Attribution) placeOutside(p *rankPlaces, call, gpu traceindex.EventID) 
 		return g
 	}
 	g.place, g.Reason = waiting, a.hookReason(p, call, gpu, reasonAccumulation)
+	return g
+}
+
+// unsourced is for work under no frame with source in the workspace: what the trace says of its place, if it holds Python frames.
+func (a *Attribution) unsourced(p *rankPlaces, e traceindex.EventID) GPUPlace {
+	g := GPUPlace{Call: e, place: a.recordedPlace(p, e), Reason: reasonNoFrame}
+	if g.place != noPlace || p.sourced == 0 && p.pythonFrames > 0 {
+		g.Reason = reasonNoSource
+	}
 	return g
 }
 

@@ -99,6 +99,10 @@ func (w *frameWalker) thread(ctx context.Context, t traceindex.ThreadID) error {
 		}
 	}
 	builder := &timelineBuilder{}
+	var stacks *callStacks
+	if !hasPythonFrames(ix) {
+		stacks = &callStacks{w: w, places: map[traceindex.NameID]placeID{}}
+	}
 	w.contexts = w.contexts[:0]
 	for row := first; row < end; row++ {
 		if row&0x3fff == 0 && ctx.Err() != nil {
@@ -111,6 +115,12 @@ func (w *frameWalker) thread(ctx context.Context, t traceindex.ThreadID) error {
 		parent := ix.Parent[row]
 		if parent != traceindex.NoEvent && of[row] == noPlace {
 			of[row] = of[parent] // children of workspace frames have been placed with their frame
+		}
+		if stacks != nil && category == traceindex.CategoryOp {
+			if id := stacks.place(row); id != noPlace && id != of[row] {
+				of[row] = id
+				builder.push(ix.Events.StartNs[row], ix.EndNs(row), []segment{{ix.EndNs(row), id}})
+			}
 		}
 		if category != traceindex.CategoryPython {
 			continue

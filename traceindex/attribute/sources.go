@@ -56,15 +56,28 @@ type functionAlignments struct {
 // recordedFiles lists the Python files of a run with their functions.
 func recordedFiles(run *traceindex.Run) []RecordedFile {
 	byPath := map[string]map[RecordedFunction]bool{}
+	add := func(file, function string, line int) {
+		if file == "" {
+			return
+		}
+		if byPath[file] == nil {
+			byPath[file] = map[RecordedFunction]bool{}
+		}
+		byPath[file][RecordedFunction{function, line}] = true
+	}
 	for _, ix := range run.Ranks {
 		for _, l := range ix.Locations {
-			if l.File == "" {
-				continue
+			add(l.File, l.Function, l.Line)
+		}
+		if hasPythonFrames(ix) {
+			continue
+		}
+		for _, d := range ix.Ops {
+			if d.CallStack != 0 {
+				for _, f := range parseCallStack(ix.Names[d.CallStack]) {
+					add(f.file, f.function, f.line)
+				}
 			}
-			if byPath[l.File] == nil {
-				byPath[l.File] = map[RecordedFunction]bool{}
-			}
-			byPath[l.File][RecordedFunction{l.Function, l.Line}] = true
 		}
 	}
 	files := make([]RecordedFile, 0, len(byPath))

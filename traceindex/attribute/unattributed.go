@@ -9,16 +9,17 @@ import (
 
 // Reasons for GPU time that is on no line.
 const (
-	reasonAccumulation    = "gradient accumulation"
-	reasonReduction       = "gradient reduction"
-	reasonGather          = "parameter gathering"
-	reasonDouble          = "backward of backward"
-	reasonAmbiguous       = "ambiguous"
-	reasonNoFrame         = "no Python frame"
-	reasonNoSource        = "no source in the workspace"
-	reasonNoLaunch        = "no launch in the trace"
-	reasonChanged         = "function not in the source"
-	reasonUnknownBackward = "backward without a forward op"
+	reasonAccumulation     = "gradient accumulation"
+	reasonReduction        = "gradient reduction"
+	reasonGather           = "parameter gathering"
+	reasonDouble           = "backward of backward"
+	reasonAmbiguous        = "ambiguous"
+	reasonNoFrame          = "no Python frame"
+	reasonNoSource         = "no source in the workspace"
+	reasonNoSourceBackward = "no source in the workspace, backward"
+	reasonNoLaunch         = "no launch in the trace"
+	reasonChanged          = "function not in the source"
+	reasonUnknownBackward  = "backward without a forward op"
 )
 
 // unattributedKey is what rows are summed by.
