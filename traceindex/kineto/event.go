@@ -53,6 +53,8 @@ type rawEvent struct {
 	communicator  span
 	argName       span
 	argLabels     span
+	badWords      int64 // values that no JSON number can be, and the place of the first
+	badWordAt     int
 }
 
 // fields tells which parts an event has.
@@ -217,11 +219,19 @@ func (p *parser) checkWord(b []byte, i int) {
 	switch c := b[i]; {
 	case c == '-':
 		if b[i+1] == 'i' || b[i+1] == 'I' || b[i+1] == 'n' || b[i+1] == 'N' {
-			p.notANumber.note(p, i)
+			p.raw.badWord(i)
 		}
 	case c == 'i', c == 'I', c == 'N', c == 'n' && b[i+1] != 'u':
-		p.notANumber.note(p, i)
+		p.raw.badWord(i)
 	}
+}
+
+// badWord counts a bare value that is no number. An event may be read twice, so what it holds is told only when it is emitted.
+func (e *rawEvent) badWord(i int) {
+	if e.badWords == 0 {
+		e.badWordAt = i
+	}
+	e.badWords++
 }
 
 // badNumber passes over a time that is none; the event goes on, and is dropped when it is complete.

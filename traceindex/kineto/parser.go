@@ -150,6 +150,13 @@ func (p *parser) kindOf(b []byte) (kind, bool) {
 // emit adds the event in p.raw, whose first byte is b[at].
 func (p *parser) emit(b []byte, at int) {
 	e := &p.raw
+	if e.badWords > 0 {
+		if p.notANumber.n == 0 {
+			p.notANumber.note(p, e.badWordAt)
+			e.badWords--
+		}
+		p.notANumber.n += e.badWords
+	}
 	switch e.phase {
 	case 'X', 'B', 'E':
 	case 'M':
