@@ -28,31 +28,59 @@ func (f *Facts) CompiledAt(s *Site) *CompiledCode {
 	return f.analysis.compiledCode()[s.Def()]
 }
 
-// compiledCode finds all compiled functions of the project.
-func (a *analysis) compiledCode() map[*pyscan.Function]*CompiledCode {
-	if a.compiled != nil {
-		return a.compiled
+// HasCompiledCode reports whether torch.compile traces any function of the file.
+func (f *Facts) HasCompiledCode() bool {
+	code := f.analysis.compiledCode()
+	if len(code) == 0 {
+		return false
 	}
-	a.compiled = map[*pyscan.Function]*CompiledCode{}
-	for _, x := range a.project.files {
-		if !x.mentions("torch.compile", "import compile", ".compile(") || testPath.MatchString(x.file.Path) {
-			continue
+	for _, fn := range f.File.Functions {
+		if code[fn] != nil {
+			return true
 		}
-		x.ready()
-		for _, s := range x.tree.Sites {
-			switch n := s.Node.(type) {
-			case *pyscan.FunctionDef:
-				for _, d := range n.Function.Decorators {
-					if call := compileDecorator(x, d, s.Function); call != nil {
-						a.addCompiled(definition{index: x, def: n.Function}, &CompiledCode{By: call, File: x.file, Name: n.Function.Name, FullGraph: fullGraph(call)})
-					}
-				}
-			case *pyscan.Call:
-				a.compileCall(x, s, n)
+	}
+	return false
+}
+
+// Compiles reports whether the project compiles anything.
+func (f *Facts) Compiles() bool { return f.MentionsInProject(compileWords...) }
+
+var compileWords = []string{"torch.compile", "import compile", ".compile("}
+
+// compiledCode is what torch.compile traces in the project.
+func (a *analysis) compiledCode() map[*pyscan.Function]*CompiledCode {
+	p := a.project
+	p.compiledOnce.Do(func() {
+		found := &compiledSearch{analysis: a, code: map[*pyscan.Function]*CompiledCode{}}
+		for _, x := range p.files {
+			if x.mentions(compileWords...) && !testPath.MatchString(x.file.Path) {
+				found.file(x.ready())
 			}
 		}
+		p.compiled = found.code
+	})
+	return p.compiled
+}
+
+// compiledSearch collects compiled functions.
+type compiledSearch struct {
+	*analysis
+	code map[*pyscan.Function]*CompiledCode
+}
+
+func (a *compiledSearch) file(x *fileIndex) {
+	for _, s := range x.tree.Sites {
+		switch n := s.Node.(type) {
+		case *pyscan.FunctionDef:
+			for _, d := range n.Function.Decorators {
+				if call := compileDecorator(x, d, s.Function); call != nil {
+					a.addCompiled(definition{index: x, def: n.Function}, &CompiledCode{By: call, File: x.file, Name: n.Function.Name, FullGraph: fullGraph(call)})
+				}
+			}
+		case *pyscan.Call:
+			a.compileCall(x, s, n)
+		}
 	}
-	return a.compiled
 }
 
 // compileDecorator is a decorator that compiles: `@torch.compile`, `@torch.compile(…)`, `@partial(torch.compile, …)`.
@@ -83,7 +111,7 @@ func fullGraph(e pyscan.Expr) bool {
 }
 
 // compileCall adds what `torch.compile(x)` and `module.compile()` compile.
-func (a *analysis) compileCall(x *fileIndex, s *Site, call *pyscan.Call) {
+func (a *compiledSearch) compileCall(x *fileIndex, s *Site, call *pyscan.Call) {
 	var target pyscan.Expr
 	if x.resolve(call.Func, s.Function, 0) == "torch.compile" {
 		target = Argument(call, 0, "model")
@@ -114,7 +142,7 @@ func (a *analysis) compileCall(x *fileIndex, s *Site, call *pyscan.Call) {
 }
 
 // addCompiledModule adds the forward of a module and of the project's modules it makes.
-func (a *analysis) addCompiledModule(d definition, by *CompiledCode) {
+func (a *compiledSearch) addCompiledModule(d definition, by *CompiledCode) {
 	for _, m := range a.modulesBelow(d) {
 		if fwd, in := a.project.method(m, "forward", 0); fwd != nil {
 			a.addCompiled(definition{index: in, def: fwd}, by)
@@ -125,11 +153,11 @@ func (a *analysis) addCompiledModule(d definition, by *CompiledCode) {
 // maxCompiled bounds how many functions are followed.
 const maxCompiled = 2000
 
-func (a *analysis) addCompiled(d definition, by *CompiledCode) {
-	if d.def == nil || a.compiled[d.def] != nil || len(a.compiled) > maxCompiled || notTraced(d.def) {
+func (a *compiledSearch) addCompiled(d definition, by *CompiledCode) {
+	if d.def == nil || a.code[d.def] != nil || len(a.code) > maxCompiled || notTraced(d.def) {
 		return
 	}
-	a.compiled[d.def] = by
+	a.code[d.def] = by
 	x := d.index.ready()
 	for _, c := range x.tree.Calls {
 		if c.Def() != d.def || x.underCompilerTest(c) {

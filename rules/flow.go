@@ -24,7 +24,6 @@ type analysis struct {
 	kinds     map[*pyscan.Class]Kind
 	framework map[*pyscan.Class]bool
 	bases     map[*pyscan.Class][]definition
-	compiled  map[*pyscan.Function]*CompiledCode // nil until asked for
 }
 
 // topLevel is the level rules ask at: values are followed through at most four calls.

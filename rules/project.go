@@ -23,6 +23,10 @@ type Project struct {
 	// idle holds data flows between runs: what they know about a project that never changes stays true.
 	idleMu sync.Mutex
 	idle   []*analysis
+
+	// compiled is what torch.compile traces, found on first use.
+	compiledOnce sync.Once
+	compiled     map[*pyscan.Function]*CompiledCode
 }
 
 // borrow takes an idle data flow of the project, or a new one; giveBack returns it.

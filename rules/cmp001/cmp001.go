@@ -26,6 +26,9 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
+	if !p.Compiles() {
+		return
+	}
 	for _, at := range p.Tree.Sites {
 		if !p.IsCompile(at) || p.BehindNoneTest(at) || p.InTests() {
 			continue

@@ -26,6 +26,9 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
+	if !p.Compiles() || !p.HasCompiledCode() {
+		return
+	}
 	capture := p.MentionsInProject("capture_scalar_outputs = True", "capture_scalar_outputs=True", "CAPTURE_SCALAR_OUTPUTS")
 	for _, at := range p.Tree.Calls {
 		by := p.CompiledAt(at)

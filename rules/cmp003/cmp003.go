@@ -26,10 +26,19 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
+	if !p.Compiles() {
+		return
+	}
 	for _, at := range p.Tree.Calls {
+		if !p.InLoop(at) || len(at.Call().Args)+len(at.Call().Keywords) == 0 {
+			continue
+		}
 		by := p.CompiledCallee(at)
+		if by == nil {
+			continue
+		}
 		hot := p.Hot(at)
-		if by == nil || hot == nil {
+		if hot == nil {
 			continue
 		}
 		call := at.Call()
@@ -84,7 +93,7 @@ func argument(p *rules.Pass, at *rules.Site, hot *rules.Heat, by *rules.Compiled
 // counters: `self.steps += 1` in compiled code. Dynamo guards on the value of a module's int attributes
 // (torch._dynamo.config.allow_unspec_int_on_nn_module is False), so each value needs a graph of its own.
 func counters(p *rules.Pass) {
-	if p.MentionsInProject("allow_unspec_int_on_nn_module") {
+	if !p.HasCompiledCode() || p.MentionsInProject("allow_unspec_int_on_nn_module") {
 		return
 	}
 	for _, at := range p.Tree.Sites {
