@@ -376,11 +376,8 @@ func (a *analysis) evaluation(x *fileIndex, s *Site) bool {
 }
 
 func noGrad(e pyscan.Expr) bool {
-	switch lastName(e) {
-	case "no_grad", "inference_mode":
-		return true
-	}
-	return false
+	name := lastName(e) // also wrappers of a project's own: smart_inference_mode
+	return strings.HasSuffix(name, "no_grad") || strings.HasSuffix(name, "inference_mode")
 }
 
 // headerSpan is the line(s) of a compound statement's header.

@@ -113,7 +113,7 @@ func (f *flow) byName(e *pyscan.Call, a *arguments) *Value {
 	switch {
 	case criterionWords.MatchString(name) && a.all().onGPU():
 		return outputValue
-	case moduleWords.MatchString(name) && (f.trains || a.all().onGPU()):
+	case moduleWords.MatchString(name) && (f.trains && f.x.namesGPU || a.all().onGPU()):
 		if v := a.all(); v.Kind == CPUTensor {
 			return v
 		}

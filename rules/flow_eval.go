@@ -222,7 +222,7 @@ func definitionValue(d definition) *Value {
 // byUse: a variable of unknown origin that backward() is called on is a loss; one whose parameters() are asked is a module.
 func (f *flow) byUse(key string, v *Value) *Value {
 	switch {
-	case f.losses[key]:
+	case f.losses[key] && f.x.namesGPU: // code that never names a device may well train on the CPU
 		return gpuValue
 	case f.modules[key]:
 		return &Value{Kind: Module}

@@ -221,8 +221,10 @@ func (l *LoaderCall) ForEvaluation() bool {
 	return false
 }
 
-// InTests reports whether the file is a test.
-func (f *Facts) InTests() bool { return testPath.MatchString(f.File.Path) }
+// InTests reports whether the file is a test: by its path, and by holding tests.
+func (f *Facts) InTests() bool {
+	return testPath.MatchString(f.File.Path) && f.index.mentions("def test", "unittest", "pytest")
+}
 
 var testPath = regexp.MustCompile(`(?i)(^|/)(tests?|testing|unittests?)/|(^|/)test_[^/]*\.py$|_test\.py$|(^|/)conftest\.py$`)
 

@@ -134,7 +134,7 @@ func blockOf(at *Site, file *pyscan.File) []pyscan.Stmt {
 
 var (
 	accumulationWords = regexp.MustCompile(`(?i)accum|micro`)
-	counterWords      = regexp.MustCompile(`(?i)^(i|it|n|idx|iters?|iteration|step|steps|epoch|batch|count|counter|batch_?(i|idx|id|nb|num|ndx|index)|.*(_|^)(step|iter|idx|it|index|iteration|count|counter|epoch)(_num)?|num_(steps|updates|iters)|cur_.*|current_.*)$`)
+	counterWords      = regexp.MustCompile(`(?i)^(i|it|n|ni|ix|j|k|idx|iters?|iteration|step|steps|epoch|batch|count|counter|batch_?(i|idx|id|nb|num|ndx|index)|.*(_|^)(step|iter|idx|it|index|iteration|count|counter|epoch)(_num)?|num_(steps|updates|iters)|cur_.*|current_.*)$`)
 	intervalWords     = regexp.MustCompile(`(?i)(^|_)(every|interval|freq|frequency|period|last|next|elapsed|since)(_|$)|^(t0|tic|since)$`)
 	flagWords         = regexp.MustCompile(`(?i)(^|_)(debug|verbose|debugging|dry_run|sanity|profile|profiling|benchmark|timing|time_it|smoke)(_|$)|(^|_)(should|do|is|need|needs|want|time_to|to|will|enable)_?(log|logging|print|printing|save|eval|validate|report|display|visuali[sz]e|checkpoint|plot|dump|sync_metrics)`)
 	clockCalls        = regexp.MustCompile(`(^|\.)(time|monotonic|perf_counter|process_time)$`)
@@ -185,10 +185,13 @@ func (t *Tree) rareDepth(test pyscan.Expr, at *Site, want bool, depth int) bool 
 		if name == "bool" && len(e.Args) == 1 {
 			return t.rareDepth(e.Args[0], at, want, depth+1)
 		}
-		return want && (flagWords.MatchString(name) || intervalWords.MatchString(name))
+		return want && (flagWords.MatchString(name) || intervalWords.MatchString(name) || periodCalls.MatchString(name))
 	}
 	return false
 }
+
+// periodCalls are functions that ask whether it is time: `divisible_by(step, 100)`, `every_n_steps(…)`.
+var periodCalls = regexp.MustCompile(`(?i)divisible|(^|_)every(_|$)|is_time|periodic|modulo`)
 
 func (t *Tree) rareCompare(e *pyscan.Compare, want bool) bool {
 	if len(e.Ops) != 1 {

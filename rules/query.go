@@ -153,6 +153,9 @@ func (f *Facts) IsSynchronize(s *Site) bool {
 	return f.Value(attr.Value).Kind == Stream
 }
 
+// syncFlags are options whose purpose is to synchronise, mostly for measuring.
+var syncFlags = regexp.MustCompile(`(?i)(^|_)synchroni[sz]e`)
+
 var timerWords = regexp.MustCompile(`(?i)time|timer|clock|tic\b|toc\b|elapsed|perf_counter|stopwatch|bench`)
 
 // TimesCode reports whether a clock is read, or an event's time asked, close to a site: in the same block of statements.
@@ -161,7 +164,18 @@ func (f *Facts) TimesCode(s *Site) bool {
 	if stmt == nil {
 		return false
 	}
-	for _, other := range blockOf(stmt, f.File) {
+	block := blockOf(stmt, f.File)
+	for up := stmt.Parent; up != nil; up = up.Parent { // `if device.type == "cuda": synchronize()` counts with what surrounds it
+		branch, ok := up.Node.(*pyscan.If)
+		if !ok {
+			break
+		}
+		if syncFlags.MatchString(lastName(branch.Test)) {
+			return true
+		}
+		block = append(append([]pyscan.Stmt(nil), block...), blockOf(up, f.File)...)
+	}
+	for _, other := range block {
 		found := false
 		EachExprIn(other, func(e pyscan.Expr) bool {
 			switch e := e.(type) {
@@ -499,24 +513,24 @@ func (f *Facts) isMask(e pyscan.Expr, s *Site) bool {
 		attr, ok := e.Func.(*pyscan.Attribute)
 		return ok && attr.Attr == "bool" && len(e.Args) == 0 && f.OnGPU(attr.Value)
 	case *pyscan.Name:
-		var value pyscan.Expr
+		var value *pyscan.Assign
 		for _, a := range f.assignments(s.Def()) {
-			if a.Start >= s.Range().Start {
+			if a.Start >= s.Range().Start || a.Covers(s.Range()) {
 				break
 			}
 			for _, t := range a.Targets {
 				if n, ok := t.(*pyscan.Name); ok && n.ID == e.ID {
-					value = a.Value
+					value = a
 				}
 			}
 		}
-		if value == nil {
+		if value == nil || value.Value == nil {
 			return false
 		}
-		if _, isName := value.(*pyscan.Name); isName {
+		if _, isName := value.Value.(*pyscan.Name); isName {
 			return false
 		}
-		return f.isMask(value, s)
+		return f.isMask(value.Value, f.Site(value)) // from there on upwards: this ends
 	}
 	return false
 }

@@ -59,7 +59,7 @@ func runRule(r *Rule, facts *Facts, findings *[]Finding) {
 	r.Check(&Pass{Facts: facts, rule: r, findings: findings})
 }
 
-// applies tells whether a rule's subject can occur in the project at all (guard g4).
+// applies tells whether a rule's subject can occur in the project at all (guard g4). What tests do costs no training time.
 func (f *Facts) applies(r *Rule) bool {
-	return r.AnyFile || f.torch && (!r.NeedsGPU || f.usesGPU)
+	return r.AnyFile || f.torch && (!r.NeedsGPU || f.usesGPU && !f.InTests())
 }

@@ -70,7 +70,7 @@ type suppression struct {
 var (
 	steplineComment = regexp.MustCompile(`#[ \t]*stepline:[ \t]*(ignore-file|ignore)\b[ \t]*(?:\[([^\]\r\n]*)\])?`)
 	noqaComment     = regexp.MustCompile(`(?i)#[ \t]*noqa\b(?:[ \t]*:[ \t]*([A-Z][A-Z0-9]*(?:[ \t]*[, \t][ \t]*[A-Z]+[0-9]+)*))?`)
-	ruleCode        = regexp.MustCompile(`[A-Za-z]+[0-9]*`)
+	ruleCode        = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*`)
 )
 
 // suppressionsOf finds the ignore comments of a file. Look-alikes inside string literals are none.

@@ -31,7 +31,7 @@ func check(p *rules.Pass) {
 			continue
 		}
 		hot := p.Hot(at)
-		if hot == nil || hot.Kind == rules.OptimizerStep || !p.OnGPU(read.Tensor) {
+		if hot == nil || hot.Kind == rules.OptimizerStep || hot.Kind == rules.InForward || !p.OnGPU(read.Tensor) {
 			continue
 		}
 		p.ReportHot(at, hot, rules.Finding{

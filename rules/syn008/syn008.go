@@ -32,7 +32,7 @@ func check(p *rules.Pass) {
 			continue
 		}
 		hot := p.Hot(at)
-		if hot == nil || hot.Kind == rules.OptimizerStep {
+		if hot == nil || hot.Kind == rules.OptimizerStep || hot.Kind == rules.InForward {
 			continue
 		}
 		p.ReportHot(at, hot, rules.Finding{

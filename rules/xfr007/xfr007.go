@@ -27,7 +27,7 @@ var Rule = &rules.Rule{
 func check(p *rules.Pass) {
 	for _, trip := range p.RoundTrips() {
 		hot := p.Hot(trip.Copy)
-		if hot == nil || hot.Kind == rules.OptimizerStep {
+		if hot == nil || hot.Kind == rules.OptimizerStep || hot.Kind == rules.InForward {
 			continue
 		}
 		f := rules.Finding{
