@@ -92,12 +92,20 @@ func readStatuses(control string) []status {
 	return statuses
 }
 
+// reason is a message without its verdict.
+func reason(message string) string {
+	for _, verdict := range []string{"nothing recorded: ", "not recorded: ", "not recording: "} {
+		message = strings.TrimPrefix(message, verdict)
+	}
+	return message
+}
+
 // whyNothing is the reason in the words of the process that came nearest to recording.
 func whyNothing(control string, statuses []status) string {
 	for _, outcome := range []string{"failed", "foreign", "short"} {
 		for _, s := range statuses {
 			if s.Outcome == outcome {
-				return strings.TrimPrefix(strings.TrimPrefix(s.Message, "nothing recorded: "), "not recorded: ")
+				return reason(s.Message)
 			}
 		}
 	}

@@ -217,6 +217,10 @@ func TestRecorderFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := record(t, Options{Env: environment("PYTHONPATH=" + fake)}, "-c", "import torch; print('trained with', torch.__version__)")
+		var nothing *NothingRecordedError
+		if !errors.As(r.failure, &nothing) || !strings.HasPrefix(nothing.Reason, "cannot attach to torch 0.1") {
+			t.Errorf("%v", r.failure)
+		}
 		if r.out != "trained with 0.1\n" || !strings.Contains(r.err, "not recording: cannot attach to torch 0.1") {
 			t.Errorf("%v", r.failure)
 		}

@@ -90,12 +90,20 @@ class _Finder:
         try:
             _note(self._here, "torch-seen")
             _load(self._here, "stepline_writer")
+            _load(self._here, "stepline_torch")
             _load(self._here, "stepline_recorder").attach(torch, os.environ["STEPLINE_RECORD"], self._started)
         except Exception as error:
-            sys.stderr.write(
-                "stepline record: not recording: cannot attach to torch %s: %s: %s\n"
-                % (getattr(torch, "__version__", "?"), type(error).__name__, error)
-            )
+            self._tell_failure(torch, error)
+
+    def _tell_failure(self, torch, error):
+        version = getattr(torch, "__version__", "?")
+        message = "not recording: cannot attach to torch %s: %s: %s" % (version, type(error).__name__, error)
+        sys.stderr.write("stepline record: %s\n" % " ".join(message.split()))
+        try:
+            status = {"outcome": "failed", "message": message}
+            sys.modules["stepline_writer"].write_status(self._here, status)
+        except Exception:
+            pass
 
 
 def _start():

@@ -16,9 +16,11 @@ import time
 import warnings
 import weakref
 
+import stepline_torch
 import stepline_writer
 
-WAITING, WARMING, RECORDING, CLOSED = "waiting", "warming", "recording", "closed"
+CLOSED = stepline_torch.CLOSED
+WAITING, WARMING, RECORDING = "waiting", "warming", "recording"
 
 # An optimizer that has stepped this often while the marking one stood still takes its place:
 # the marking one belonged to a phase that is over.
@@ -41,7 +43,7 @@ class Recorder:
         self.torch = torch
         self.config = config
         self.started = started
-        self.folder_at_start = _current_folder()
+        self.folder_at_start = stepline_torch.current_folder()
         self.pid = os.getpid()
         self.state = WAITING
         self.ours = False  # true while this recorder itself starts the profiler
@@ -104,9 +106,9 @@ class Recorder:
 
     def _wrap_step(self, owner):
         function = owner.step
-        if getattr(function, "__code__", None) is _marking_code:
+        if getattr(function, "__code__", None) is stepline_torch.marking_code:
             return
-        self._replace(owner, "step", _marking(function, self))
+        self._replace(owner, "step", stepline_torch.marking(function, self))
 
     def _hook_post_step(self):
         # torch 2.0 to 2.2 take the outermost wrapper off every optimizer when torch.compile first
@@ -308,7 +310,7 @@ class Recorder:
                 activities.append(ProfilerActivity.CUDA)
             elif hasattr(ProfilerActivity, "XPU") and hasattr(self.torch, "xpu") and self.torch.xpu.is_available():
                 activities.append(ProfilerActivity.XPU)
-            self.frames = _frames_are_safe(self.torch)
+            self.frames = stepline_torch.frames_are_safe(self.torch)
             self.profiler = profile(
                 activities=activities,
                 record_shapes=bool(self.config["shapes"]),
@@ -441,7 +443,7 @@ class Recorder:
             return
         try:
             if self.state == RECORDING and self.done:
-                self.finish("because the script started its own profiler at " + _script_line())
+                self.finish("because the script started its own profiler at " + stepline_torch.script_line())
                 return
             self._tell_foreign()
             if self.state in (RECORDING, WARMING):
@@ -453,7 +455,7 @@ class Recorder:
     def _tell_foreign(self):
         if not self.foreign_told:
             self.foreign_told = True
-            self.foreign_line = _script_line()
+            self.foreign_line = stepline_torch.script_line()
             self.say(
                 "the script runs its own profiler (%s); only one can run at a time, so this one waits until "
                 "that one has stopped. To record now, take it out of the script" % self.foreign_line
@@ -506,64 +508,3 @@ class Recorder:
         with contextlib.suppress(Exception):
             sys.stderr.write("stepline record: %s%s\n" % (where, " ".join(message.split())))
             sys.stderr.flush()
-
-
-def _marking(function, recorder):
-    """Optimizer.step that tells the recorder when the outermost of nested steps has ended."""
-    compiling = getattr(getattr(recorder.torch, "compiler", None), "is_compiling", bool)
-
-    @functools.wraps(function)
-    def step(*args, **kwargs):
-        # A step that torch.compile traces is traced as it would be without the recorder.
-        if compiling() or recorder.state == CLOSED:
-            return function(*args, **kwargs)
-        nesting = recorder.nesting
-        depth = getattr(nesting, "depth", 0)
-        nesting.depth = depth + 1
-        try:
-            out = function(*args, **kwargs)
-        finally:
-            nesting.depth = depth
-        if not depth:
-            recorder.mark(args[0])
-        return out
-
-    return step
-
-
-def _code_of_marking():
-    class Nobody:
-        torch = None
-
-    return _marking(_code_of_marking, Nobody).__code__
-
-
-_marking_code = _code_of_marking()
-
-
-def _frames_are_safe(torch):
-    """Whether with_stack=True can be used: before 2.7.1 it crashes the process on Python 3.13.
-
-    https://github.com/pytorch/pytorch/issues/148273
-    """
-    parts = str(torch.__version__).split("+")[0].split(".")[:3]
-    version = [int(part) if part.isdigit() else 0 for part in parts]
-    return sys.version_info < (3, 13) or version >= [2, 7, 1]
-
-
-def _script_line():
-    """The innermost line that belongs neither to torch nor to this recorder."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        name = frame.f_code.co_filename.replace(os.sep, "/")
-        if "/torch/" not in name and not name.startswith("<") and not name.endswith("/contextlib.py"):
-            return "%s:%d" % (frame.f_code.co_filename, frame.f_lineno)
-        frame = frame.f_back
-    return "an unknown line"
-
-
-def _current_folder():
-    try:
-        return os.getcwd()
-    except OSError:
-        return None
