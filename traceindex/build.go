@@ -3,6 +3,7 @@ package traceindex
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -124,6 +125,15 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow, externals []exte
 	ix.gpuEventsInOrder()
 	if err := ix.linkLaunches(ctx, externals, launchFlows); err != nil {
 		return err
+	}
+	if n := ix.dropDuplicates(); n > 0 {
+		ix.Warnings = append(ix.Warnings, Warning{Code: "duplicate-events", File: ix.Meta.File,
+			Message: fmt.Sprintf("%d GPU events are in the file twice and count once", n)})
+		ix.gpuEventsInOrder()
+		ix.launchRows = nil
+		if err := ix.linkLaunches(ctx, externals, launchFlows); err != nil {
+			return err
+		}
 	}
 	ix.settle()
 	if err := ix.linkBackward(ctx, flows); err != nil {

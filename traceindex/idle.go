@@ -32,6 +32,34 @@ func (ix *Index) gpuEventsInOrder() {
 	}
 }
 
+// dropDuplicates takes GPU events that are in the file twice (same stream, name, start, length, args and correlation id) once: a
+// stream cannot run one thing twice at a time. Nodes of a graph may run side by side and look alike; they are left alone, and
+// so is what is too short to tell in whole microseconds. It returns how many there were.
+func (ix *Index) dropDuplicates() int {
+	ev := &ix.Events
+	const tooShortNs = 5000
+	dropped := 0
+	for t := range ix.Threads {
+		if !ix.Threads[t].GPU {
+			continue
+		}
+		first, end := ix.RowsOf(ThreadID(t))
+		for row := first + 1; row < end; row++ {
+			p := row - 1
+			if ev.StartNs[row] != ev.StartNs[p] || ev.DurNs[row] != ev.DurNs[p] || ev.Name[row] != ev.Name[p] || ev.Link[row] != ev.Link[p] ||
+				ev.Detail[row] != ev.Detail[p] || ev.DurNs[row] < tooShortNs || !ev.Category[row].IsGPUWork() || ix.graphNode(row) {
+				continue
+			}
+			if call := ix.Launch[row]; call != NoEvent && callKindOf(ix.Name(call)) == CallGraphLaunch {
+				continue
+			}
+			ev.Category[p] = CategoryOther // the later row is compared with the next
+			dropped++
+		}
+	}
+	return dropped
+}
+
 // findOverruns cuts durations that cannot be: an event that covers a later one of its own stream whole, though a stream runs
 // one thing after the other (nodes of one CUDA graph may run side by side, and are left alone). Such an event is taken to end
 // where the next one starts.

@@ -180,3 +180,24 @@ func TestCallKinds(t *testing.T) {
 		}
 	}
 }
+
+func TestDuplicatesCountOnce(t *testing.T) {
+	b := newBench()
+	main := b.host("1")
+	b.call(main, "cudaLaunchKernel", 0, 5, 3)
+	b.call(main, "cudaGraphLaunch", 6, 9, 4)
+	for range 3 {
+		b.kernel("7", "twice", 10, 30, 3)
+	}
+	b.kernel("7", "alike", 40, 60, 4) // of a graph: two branches
+	b.kernel("7", "alike", 40, 60, 4)
+	b.kernel("7", "next", 70, 90, 5)
+	b.kernel("8", "next", 70, 90, 5) // another stream
+	ix := b.build(t)
+	if len(ix.GPUEvents) != 5 || ix.GPUTotalNs() != 100_000 || len(ix.GPUOf(0)) != 1 || len(ix.GPUOf(1)) != 2 {
+		t.Errorf("%d events, %d ns, %v and %v launched", len(ix.GPUEvents), ix.GPUTotalNs(), ix.GPUOf(0), ix.GPUOf(1))
+	}
+	if len(ix.Warnings) != 1 || ix.Warnings[0].Message != "2 GPU events are in the file twice and count once" {
+		t.Errorf("%v", ix.Warnings)
+	}
+}

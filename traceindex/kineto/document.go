@@ -101,6 +101,12 @@ func (d *document) read() error {
 			return fmt.Errorf("%w: a JSON array, but not of events", ErrNotTrace)
 		}
 		return nil
+	case first == '{' && d.atEvent():
+		// One event after the other, as lines or not, without a list around them.
+		d.array, d.haveEvents = true, true
+		d.events()
+		d.whole = d.betweenEvents()
+		return nil
 	case first == '{':
 		d.w.pos++
 		return d.object()

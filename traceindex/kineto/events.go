@@ -105,6 +105,20 @@ func (d *document) escape(end int) bool {
 	return false
 }
 
+// atEvent reports whether a whole event with a time begins at the place of reading. Only the beginning of the input is asked
+// so, where a trace's own object may be of any size: no more is brought in than an event may need.
+func (d *document) atEvent() bool {
+	for {
+		switch end := d.p.event(d.w.buf, d.w.pos); {
+		case end > 0:
+			return d.p.isEvent() && d.p.raw.has&hasTs != 0
+		case end == -1 && d.w.n-d.w.pos < headroomBytes && d.w.more():
+		default:
+			return false
+		}
+	}
+}
+
 // isEvent tells an event from another object, such as args.
 func (p *parser) isEvent() bool { return p.raw.has&hasPhase != 0 && !p.raw.name.empty() }
 

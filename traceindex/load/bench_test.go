@@ -31,7 +31,7 @@ func openText(b *testing.B) (io.Reader, func()) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	text, _, err := unpack(f, raw, input{path: benchTrace(), size: info.Size()}, newProgress(nil, info.Size()))
+	text, _, err := unpack(f, raw, input{path: benchTrace(), size: info.Size()}, &fileProgress{all: newProgress(nil, info.Size()), size: info.Size()})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -79,7 +79,7 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 			case <-ctx.Done():
 				return
 			}
-			indexes[i], failures[i] = openFile(ctx, in, progress, opts.NoCache)
+			indexes[i], failures[i] = openFile(ctx, in, &fileProgress{all: progress, size: in.size}, opts.NoCache)
 		})
 	}
 	finished := make(chan struct{})
@@ -188,10 +188,10 @@ func walk(dir string, add func(string, int64, bool)) error {
 		if path != dir && e.IsDir() && strings.HasPrefix(name, ".") {
 			return filepath.SkipDir
 		}
-		if !e.Type().IsRegular() || isSidecar(name) {
+		if isSidecar(name) || e.IsDir() {
 			return nil
 		}
-		if info, err := e.Info(); err == nil {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() { // links to files count
 			add(path, info.Size(), true)
 		}
 		return nil
@@ -200,8 +200,8 @@ func walk(dir string, add func(string, int64, bool)) error {
 
 // openFile reads one file into its ranks: one, but for an Nsight Systems export of several processes. A besideError tells a file
 // that is no trace but adds to one.
-func openFile(ctx context.Context, in input, progress *progress, noCache bool) ([]*traceindex.Index, error) {
-	defer progress.done(in.size)
+func openFile(ctx context.Context, in input, progress *fileProgress, noCache bool) ([]*traceindex.Index, error) {
+	defer progress.done()
 	f, err := os.Open(in.path)
 	if err != nil {
 		return nil, withoutPath(err)
@@ -219,7 +219,6 @@ func openFile(ctx context.Context, in input, progress *progress, noCache bool) (
 		if err != nil {
 			return nil, errors.New(strings.TrimPrefix(err.Error(), "nsys: "+in.path+": "))
 		}
-		progress.add(in.size)
 		return ranks, nil
 	}
 	if !isJSON(text) {
@@ -244,13 +243,12 @@ func withoutPath(err error) error {
 }
 
 // openTrace reads one trace's JSON, or its index from the cache.
-func openTrace(ctx context.Context, f *os.File, raw []byte, in input, progress *progress, noCache bool) (*traceindex.Index, error) {
+func openTrace(ctx context.Context, f *os.File, raw []byte, in input, progress *fileProgress, noCache bool) (*traceindex.Index, error) {
 	key, cached := keyOf(in, f)
 	cached = cached && !noCache
 	if cached {
 		if ix := fromCache(ctx, key); ix != nil {
 			rename(ix, in.path)
-			progress.add(in.size)
 			return ix, nil
 		}
 	}

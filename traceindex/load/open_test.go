@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf16"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -63,6 +65,18 @@ func zipped(t *testing.T, members map[string][]byte) []byte {
 	return out.Bytes()
 }
 
+func utf16Text(text string, big bool) []byte {
+	out := []byte{0xff, 0xfe}
+	order := binary.AppendByteOrder(binary.LittleEndian)
+	if big {
+		out, order = []byte{0xfe, 0xff}, binary.BigEndian
+	}
+	for _, u := range utf16.Encode([]rune(text)) {
+		out = order.AppendUint16(out, u)
+	}
+	return out
+}
+
 func write(t *testing.T, dir, name string, data []byte) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -94,6 +108,9 @@ func TestContainers(t *testing.T) {
 		{"trailing.json.gz", append(append([]byte(nil), gz...), "tail"...), 3, "trailing-bytes"},
 		{"zeros.json.gz", append(append([]byte(nil), gz...), make([]byte, 512)...), 3, "trailing-bytes"},
 		{"cut.json.gz", longGz[:len(longGz)-9], 3001, "cut-short"},
+		{"utf16le.json", utf16Text(text, false), 3, ""},
+		{"utf16be.json", utf16Text(text, true), 3, ""},
+		{"lines.json", []byte(strings.ReplaceAll(text[strings.Index(text, "[")+1:strings.LastIndex(text, "]")], "},{", "}\n{")), 3, ""},
 		{"one.zip", zipped(t, map[string][]byte{"trace.json": []byte(text)}), 3, ""},
 		{"inner.zip", zipped(t, map[string][]byte{"a/trace.json.gz": gz, "readme.txt": []byte("hello"), "a/trace.callers.json.gz": gz}), 3, ""},
 		{"array.json", []byte(text[strings.Index(text, "["):strings.LastIndex(text, "}")]), 3, ""},

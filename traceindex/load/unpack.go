@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
+	"golang.org/x/text/encoding/unicode"
+	"golang.org/x/text/transform"
 
 	"stepline/traceindex"
 	"stepline/traceindex/kineto"
@@ -35,7 +37,7 @@ func notOurs(err error, in input) error {
 
 // unpack returns the text in a file: as it is, unpacked gzip or the trace in a zip, told by the first bytes (raw). The warnings are
 // complete when the text has been read to its end.
-func unpack(f *os.File, raw []byte, in input, progress *progress) (text io.Reader, warnings func() []traceindex.Warning, err error) {
+func unpack(f *os.File, raw []byte, in input, progress *fileProgress) (text io.Reader, warnings func() []traceindex.Warning, err error) {
 	none := func() []traceindex.Warning { return nil }
 	counted := &countingReader{r: f, progress: progress}
 	switch {
@@ -45,6 +47,10 @@ func unpack(f *os.File, raw []byte, in input, progress *progress) (text io.Reade
 	case bytes.HasPrefix(raw, []byte("PK\x03\x04")), bytes.HasPrefix(raw, []byte("PK\x05\x06")):
 		r, err := openZip(f, in)
 		return r, none, err
+	}
+	if bytes.HasPrefix(raw, []byte("\xff\xfe")) || bytes.HasPrefix(raw, []byte("\xfe\xff")) {
+		// UTF-16, as PowerShell's > writes.
+		return transform.NewReader(counted, unicode.BOMOverride(transform.Nop)), none, nil
 	}
 	if is, ok := describeBinary(raw); ok {
 		return nil, nil, notOursNamed("%s", is)
@@ -169,12 +175,24 @@ func (p *progress) silence() {
 	p.silent = true
 }
 
-// done tells of a file's end.
-func (p *progress) done(int64) { p.add(0) }
+// fileProgress counts one file's bytes. It belongs to the goroutine that reads the file, or the one that reads ahead of it.
+type fileProgress struct {
+	all  *progress
+	size int64
+	read atomic.Int64
+}
+
+func (p *fileProgress) add(n int64) {
+	p.read.Add(n)
+	p.all.add(n)
+}
+
+// done counts what was left unread: a file taken from the cache, or refused by its first bytes.
+func (p *fileProgress) done() { p.add(max(0, p.size-p.read.Load())) }
 
 type countingReader struct {
 	r        io.Reader
-	progress *progress
+	progress *fileProgress
 }
 
 func (c *countingReader) Read(p []byte) (int, error) {
