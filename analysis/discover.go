@@ -42,8 +42,8 @@ var rankInName = regexp.MustCompile(`(?i)(rank|worker|proc|process|gpu|local_ran
 const maxWalked = 100_000
 
 // DiscoverTraces finds the newest run under the usual names in the workspace's folder; ok is false where there is none.
-// Files of one folder whose names differ in their rank alone are one run.
-func (w *Workspace) DiscoverTraces() (found Discovered, ok bool) {
+// Files of one folder whose names differ in their rank alone are one run. deep false looks at the root's own files only.
+func (w *Workspace) DiscoverTraces(deep bool) (found Discovered, ok bool) {
 	if w.root == "" {
 		return Discovered{}, false
 	}
@@ -61,7 +61,7 @@ func (w *Workspace) DiscoverTraces() (found Discovered, ok bool) {
 			}
 			return nil
 		case e.IsDir():
-			if path != w.root && (skippedFolders[e.Name()] || strings.HasPrefix(e.Name(), ".")) {
+			if path != w.root && (!deep || skippedFolders[e.Name()] || strings.HasPrefix(e.Name(), ".")) {
 				return fs.SkipDir
 			}
 			return nil

@@ -8,6 +8,7 @@ import (
 
 	"stepline/report"
 	"stepline/traceindex"
+	"stepline/traceindex/diagnose"
 )
 
 // card is what is known about one line, for hovers and tooltips.
@@ -76,6 +77,7 @@ func (s *server) costCard(result *checked, line int) *card {
 			c.addNote(v.trace, n)
 		}
 	}
+	c.notes = append(c.notes, v.said[line]...)
 	if c.empty() && v.staleAt(result.file, line) {
 		c.notes = append(c.notes, "This function has changed since the trace was recorded: its costs are not shown. Record a new trace to see them.")
 	}
@@ -172,15 +174,11 @@ func (c *card) addKernels(t *loadedTrace, l *traceindex.LineCost) {
 
 // tensorCores says what a kernel's name proves about its use of tensor cores; names that prove nothing say nothing.
 func tensorCores(name string) string {
-	lower := strings.ToLower(name)
-	has := func(words ...string) bool {
-		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(lower, w) })
-	}
-	switch {
-	case has("sgemm", "simt", "dgemm"):
-		return "no tensor cores"
-	case has("nvjet", "hmma", "imma", "tensorop", "s16816", "s1688", "wgmma", "_sm90_xmma", "cutlass3x_sm90", "cutlass3x_sm100", "flash_fwd", "flash_bwd"):
+	switch diagnose.TensorCoresOf(name) {
+	case diagnose.TensorCoresUsed:
 		return "tensor cores"
+	case diagnose.TensorCoresUnused:
+		return "no tensor cores"
 	}
 	return ""
 }

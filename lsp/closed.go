@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"slices"
+	"sync"
 
 	"go.lsp.dev/protocol"
 
@@ -89,6 +90,9 @@ func (s *server) eachClosed(ctx context.Context, now *state, f *folder, tell fun
 	if project == nil {
 		return nil
 	}
+	s.closed.mu.Lock()
+	defer s.closed.mu.Unlock()
+	known := s.closed.of(f, project)
 	for _, file := range project.Files() {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -97,8 +101,38 @@ func (s *server) eachClosed(ctx context.Context, now *state, f *folder, tell fun
 		if now.documents[key] != nil || now.folderOf(key) != f {
 			continue // what is open was told already; what lies in a deeper folder is that folder's
 		}
+		findings, checked := known[file]
+		if !checked {
+			findings = f.workspace.CheckFile(file, f.costs())
+			known[file] = findings
+		}
 		l := &locator{state: now, folder: f, enc: s.encoding}
-		tell(string(l.uri(file.Path)), nil, s.closedDiagnostics(f, file, f.workspace.CheckFile(file, f.costs())))
+		tell(string(l.uri(file.Path)), nil, s.closedDiagnostics(f, file, findings))
 	}
 	return nil
+}
+
+// closedChecks remembers what the files that are not open gave, as long as no file of their project changes: clients that
+// pull the workspace do so every few seconds.
+type closedChecks struct {
+	mu    sync.Mutex
+	roots map[string]*closedFolder
+}
+
+type closedFolder struct {
+	project  *rules.Project
+	trace    *loadedTrace
+	findings map[*pyscan.File][]rules.Finding
+}
+
+func (c *closedChecks) of(f *folder, project *rules.Project) map[*pyscan.File][]rules.Finding {
+	if c.roots == nil {
+		c.roots = map[string]*closedFolder{}
+	}
+	k := c.roots[f.root]
+	if k == nil || k.project != project || k.trace != f.trace {
+		k = &closedFolder{project, f.trace, map[*pyscan.File][]rules.Finding{}}
+		c.roots[f.root] = k
+	}
+	return k.findings
 }

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 
 	"stepline/lsp/internal/wire"
@@ -69,7 +70,7 @@ func (s *server) report(_ context.Context, params []byte) (wire.Reply, error) {
 	default:
 		return wire.Reply{}, invalid("params.format must be html, markdown, text or json, not %q", p.Format)
 	}
-	f, err := s.folderWithTrace(nil)
+	f, err := s.folderWithTrace([]json.RawMessage{json.RawMessage(encode(p.Folder))})
 	if err != nil {
 		return wire.Reply{}, err
 	}

@@ -36,33 +36,43 @@ func (s *server) codeLens(_ context.Context, params []byte) (wire.Reply, error) 
 	}}, nil
 }
 
-// lenses are those over training loops and over functions that cost something.
+// lensAt is a lens at a place of the module.
+type lensAt struct {
+	offset int
+	title  string
+}
+
+// lenses are those over training loops and over functions that cost something; worked out once a check.
 func (s *server) lenses(at *placed, result *checked) []protocol.CodeLens {
 	out := []protocol.CodeLens{}
-	v := result.lines
-	add := func(offset int, title, command string, arguments ...any) {
-		if !at.holds(offset) {
-			return
-		}
-		c := protocol.Command{Title: title, Command: command}
-		for _, a := range arguments {
-			c.Arguments = append(c.Arguments, encode(a))
-		}
-		where := protocol.Range{Start: at.position(offset), End: at.position(offset)}
-		out = append(out, protocol.CodeLens{Range: where, Command: c})
-	}
-	for _, loop := range trainingLoops(result.file, v) {
-		add(loop, v.trace.stepTitle(), "stepline.openReport", map[string]string{"folder": at.module.folder.uri})
-	}
-	for _, fn := range result.file.Functions {
-		if fn.Comprehension != nil || fn.Value != nil || fn.Parent == nil || slices.Contains(v.changed, fn) {
-			continue
-		}
-		if title := v.functionTitle(result.file, fn); title != "" {
-			add(result.file.Lines().Start(fn.DefLine)+indent(result.file.LineText(fn.DefLine)), title, "stepline.openReport", map[string]string{"folder": at.module.folder.uri})
+	argument := encode(map[string]string{"folder": at.module.folder.uri})
+	for _, l := range result.lenses() {
+		if at.holds(l.offset) {
+			where := at.position(l.offset)
+			out = append(out, protocol.CodeLens{Range: protocol.Range{Start: where, End: where},
+				Command: protocol.Command{Title: l.title, Command: "stepline.openReport", Arguments: []protocol.LSPAny{argument}}})
 		}
 	}
 	return out
+}
+
+func (result *checked) lenses() []lensAt {
+	result.lensOnce.Do(func() {
+		v, file := result.lines, result.file
+		for _, loop := range trainingLoops(file, v) {
+			result.lensList = append(result.lensList, lensAt{loop, v.trace.stepTitle()})
+		}
+		for _, fn := range file.Functions {
+			if fn.Comprehension != nil || fn.Value != nil || fn.Parent == nil || slices.Contains(v.changed, fn) {
+				continue
+			}
+			if title := v.functionTitle(file, fn); title != "" {
+				offset := file.Lines().Start(fn.DefLine) + indent(file.LineText(fn.DefLine))
+				result.lensList = append(result.lensList, lensAt{offset, title})
+			}
+		}
+	})
+	return result.lensList
 }
 
 // stepTitle says what a step is made of.
@@ -83,6 +93,10 @@ func (t *loadedTrace) stepTitle() string {
 
 // functionTitle is a function's total over its own lines, "" where it has none.
 func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string {
+	rows := v.between(fn.FirstLine, fn.LastLine)
+	if len(rows) == 0 {
+		return ""
+	}
 	var ns, calls int64
 	once := map[int]bool{} // lines of statements that run once a call: those of the body itself, loops' tests aside
 	for _, stmt := range fn.Body {
@@ -92,7 +106,7 @@ func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string 
 			once[file.StatementLine(stmt)] = true
 		}
 	}
-	for _, row := range v.between(fn.FirstLine, fn.LastLine) {
+	for _, row := range rows {
 		if row.stale {
 			continue
 		}

@@ -9,6 +9,7 @@ import (
 	"stepline/pyscan"
 	"stepline/rules"
 	"stepline/traceindex"
+	"stepline/traceindex/diagnose"
 )
 
 // loadedTrace is a loaded run as a folder shows it; immutable.
@@ -27,6 +28,7 @@ type loadedTrace struct {
 type fileCosts struct {
 	lines        []*traceindex.LineCost // by line
 	unattributed []*traceindex.Unattributed
+	findings     []*diagnose.Finding // found in the trace alone
 	source       func() *pyscan.File // nil model where the text at load is not known
 }
 
@@ -58,6 +60,14 @@ func newLoadedTrace(loaded *analysis.Loaded, paths []string, explicit bool) *loa
 			f.unattributed = append(f.unattributed, u)
 		}
 	}
+	if loaded.Diagnosis != nil {
+		for i := range loaded.Diagnosis.Findings {
+			if f := &loaded.Diagnosis.Findings[i]; f.Known && f.Place.File != "" {
+				c := of(f.Place.File)
+				c.findings = append(c.findings, f)
+			}
+		}
+	}
 	return t
 }
 
@@ -66,6 +76,8 @@ type lineView struct {
 	trace *loadedTrace
 	rows  []lineRow // by line
 	notes []lineNote
+	// said is what the trace alone says about lines: its sentences, by line.
+	said map[int][]string
 	// changed are the functions that changed since the trace was loaded.
 	changed []*pyscan.Function
 }
@@ -120,6 +132,14 @@ func (c *fileCosts) view(t *loadedTrace, file *pyscan.File) *lineView {
 	slices.SortStableFunc(v.rows, func(a, b lineRow) int { return a.line - b.line })
 	for _, u := range c.unattributed {
 		v.note(m, u)
+	}
+	for _, f := range c.findings {
+		if line, fresh := m.Line(f.Place.Line); line > 0 && fresh {
+			if v.said == nil {
+				v.said = map[int][]string{}
+			}
+			v.said[line] = append(v.said[line], f.Rule+" "+f.Name+": "+f.Message)
+		}
 	}
 	return v
 }

@@ -58,7 +58,7 @@ func TestReportCompareExplainAndLenses(t *testing.T) {
 			over[strings.TrimSpace(lines[l.Range.Start.Line])] = l.Command.Title
 			t.Logf("%s   ← %s", l.Command.Title, lines[l.Range.Start.Line])
 		}
-		loop := over["for step in range(steps):"]
+		loop := over["for step in range(steps + 3):"]
 		if !strings.Contains(loop, "58.6 ms a step · GPU busy 28 %") || !strings.HasSuffix(loop, "open report") {
 			t.Errorf("the lens over the training loop says %q", loop)
 		}

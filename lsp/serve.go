@@ -67,6 +67,7 @@ func newServer(ctx context.Context, in io.Reader, out io.Writer, options Options
 		options: options,
 		log:     log,
 		in:      in,
+		out:     out,
 		conn:    wire.NewConn(in, out, func(v any) ([]byte, error) { return protocol.Marshal(v) }, log),
 		ctx:     ctx,
 		end:     cancel,
@@ -79,8 +80,10 @@ func newServer(ctx context.Context, in io.Reader, out io.Writer, options Options
 func (s *server) serve() error {
 	err := s.conn.Run(s.ctx, s)
 	s.end(nil)
-	if c, ok := s.in.(io.Closer); ok {
-		_ = c.Close()
+	for _, end := range []any{s.in, s.out} {
+		if c, ok := end.(io.Closer); ok {
+			_ = c.Close() // the session is over whatever the stream thinks of it
+		}
 	}
 	s.watch.stop()
 	s.shutdownTraces()

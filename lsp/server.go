@@ -20,6 +20,7 @@ type server struct {
 	options    Options
 	log        *zap.Logger
 	in         io.Reader
+	out        io.Writer
 	conn       *wire.Conn
 	ctx        context.Context // of the session
 	end        context.CancelCauseFunc
@@ -41,6 +42,7 @@ type server struct {
 	// pulls is set once the client pulls diagnostics (or says it will): it is pushed none from then on.
 	pulls   atomic.Bool
 	results resultIDs
+	closed  closedChecks
 	tokens  progressTokens
 }
 

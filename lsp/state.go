@@ -115,7 +115,9 @@ type checked struct {
 	file     *pyscan.File
 	findings []rules.Finding
 	lines    *lineView
-	resultID string
+
+	lensOnce sync.Once
+	lensList []lensAt
 }
 
 // cell holds a document's check: empty, then settled once, with nil if the document was overtaken before.

@@ -215,7 +215,7 @@ func (s *server) loadConfiguredTraces(root string) {
 			s.conn.Post(func() { s.loadNamed(root, paths, refused) })
 			return
 		}
-		if found, ok := f.workspace.DiscoverTraces(); ok {
+		if found, ok := f.workspace.DiscoverTraces(!f.hidden); ok {
 			s.conn.Post(func() { s.offerDiscovered(root, found) })
 		}
 	})

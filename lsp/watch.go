@@ -3,6 +3,7 @@ package lsp
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -95,7 +96,7 @@ func (s *server) fileChanged(key string) {
 
 func (t *loadedTrace) has(path string) bool {
 	for _, p := range t.paths {
-		if p == path {
+		if p == path || strings.HasPrefix(path, p+string(filepath.Separator)) { // a folder of ranks
 			return true
 		}
 	}
