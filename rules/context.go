@@ -36,6 +36,8 @@ type Heat struct {
 	Loop *Place
 	// Class is the dataset's class for InItem, nil for collate functions.
 	Class *pyscan.Class
+	// Evaluation: the way leads through an evaluation function, or through code without gradients (guard g2).
+	Evaluation bool
 	// Calls lead from the loop (or hook) to the function, outermost first.
 	Calls []Place
 }
@@ -326,10 +328,14 @@ func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, path []*pyscan.
 		}
 		h, known := a.siteHeat(in, s, path)
 		sure = sure && known
-		if h == nil || best != nil && rank(best.Kind) <= rank(h.Kind) {
+		if h == nil {
 			return
 		}
 		called := *h
+		called.Evaluation = h.Evaluation || a.evaluation(in, s)
+		if best != nil && best.coldness() <= called.coldness() {
+			return
+		}
 		if h.Kind == InLoop {
 			called.Kind = Reached
 		}
@@ -345,19 +351,35 @@ func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, path []*pyscan.
 	return best, sure
 }
 
+// coldness orders contexts: training before evaluation, a loop before forward, forward before the rest.
+func (h *Heat) coldness() int {
+	if h.Evaluation {
+		return 10 + rank(h.Kind)
+	}
+	return rank(h.Kind)
+}
+
 func rank(k HeatKind) int {
 	return [...]int{InLoop: 0, Reached: 0, InHook: 1, OptimizerStep: 2, InForward: 3, InItem: 4}[k]
 }
 
 // evaluation: under no_grad or inference_mode, or in an evaluation function or hook (g2).
 func (a *analysis) evaluation(x *fileIndex, s *Site) bool {
-	for up := range s.Ancestors() {
-		with, ok := up.Node.(*pyscan.With)
-		if !ok {
-			continue
-		}
-		for _, item := range with.Items {
-			if noGrad(item.Context) {
+	for at := s; at.Parent != nil; at = at.Parent {
+		switch up := at.Parent.Node.(type) {
+		case *pyscan.With:
+			for _, item := range up.Items {
+				if noGrad(item.Context) {
+					return true
+				}
+			}
+		case *pyscan.If: // `if not self.training:`
+			negated := false
+			test := up.Test
+			if u, ok := test.(*pyscan.UnaryOp); ok && u.Op == "not" {
+				negated, test = true, u.Operand
+			}
+			if attr, ok := test.(*pyscan.Attribute); ok && attr.Attr == "training" && (negated && at.Role == RoleBody || !negated && at.Role == RoleElse) {
 				return true
 			}
 		}

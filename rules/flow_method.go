@@ -8,6 +8,11 @@ import (
 
 var (
 	hostMethods = wordSet("item tolist numpy size dim numel nelement ndimension stride storage_offset element_size data_ptr get_device is_contiguous is_floating_point is_complex is_pinned type backward register_hook retain_grad __len__ keys")
+	// tensorMethods are methods only tensors have, for values that may be containers.
+	tensorMethods = wordSet(`abs add all any argmax argmin argsort bmm clamp clip clone contiguous cos cumsum detach diff div dot double eq exp expand
+		expand_as exp flatten float floor gather ge gt half index_select int isfinite isinf isnan le log log_softmax logical_and logical_not long lt
+		masked_fill matmul max mean median min mm mul narrow ne neg new_zeros new_ones nonzero norm permute pow prod relu repeat reshape
+		round rsqrt scatter sigmoid sin softmax sqrt square squeeze std sub sum swapaxes t tanh transpose type_as unsqueeze unflatten var view view_as where bool bfloat16`)
 	listMethods = wordSet("split chunk unbind tensor_split")
 	selfModule  = wordSet("cuda half float double bfloat16 train eval requires_grad_ apply share_memory to_empty type xpu")
 )
@@ -122,8 +127,10 @@ func (f *flow) tensorMethod(base *Value, name string, a *arguments) *Value {
 		return outputValue
 	case strings.HasSuffix(name, "_") && !strings.HasSuffix(name, "__"): // in place: the same buffer
 		return base
-	case base.onGPU():
+	case base.Kind == GPUTensor || base.onGPU() && tensorMethods[name]:
 		return gpuValue
+	case base.onGPU(): // a method of a container or of an output's own class
+		return outputValue
 	case base.Kind == CPUTensor:
 		if name == "contiguous" || name == "view" || name == "reshape" || name == "detach" {
 			return base

@@ -103,8 +103,11 @@ func (f *flow) hookParameter(i int, p *pyscan.Parameter) *Value {
 		if v := f.annotated(p.Annotation); v != nil {
 			return v
 		}
-		if isTensorAnnotation(f.x, p.Annotation, fn) || p.Annotation == nil && f.usedAsTensor(p.Name) && (p.Default == nil || IsNone(p.Default)) {
+		if isTensorAnnotation(f.x, p.Annotation, fn) {
 			return gpuValue
+		}
+		if p.Annotation == nil && (p.Default == nil || IsNone(p.Default)) {
+			return f.byTensorUse(p.Name)
 		}
 		return unknownValue
 	}
@@ -213,15 +216,16 @@ var optimizerParameter = regexp.MustCompile(`(?i)^(opt|optim|optimizer|.*_(opt|o
 
 var tensorUses = wordSet("shape device dtype view reshape size permute transpose unsqueeze squeeze to float half mean sum flatten contiguous expand repeat chunk split type_as new_zeros new_ones masked_fill argmax softmax norm pow exp log clamp dim ndim T is_cuda requires_grad detach")
 
-// usedAsTensor: the function asks the parameter for what only tensors have, or hands it to a submodule or torch function first.
-func (f *flow) usedAsTensor(name string) bool {
-	found := false
+// byTensorUse: a parameter that forward asks for what only tensors have is one; one that it hands to a submodule or a torch
+// function first lies on the GPU, in whatever container.
+func (f *flow) byTensorUse(name string) *Value {
+	out := unknownValue
 	for _, s := range f.fn.Body {
 		EachExprIn(s, func(e pyscan.Expr) bool {
 			switch e := e.(type) {
 			case *pyscan.Attribute:
 				if n, ok := e.Value.(*pyscan.Name); ok && n.ID == name && tensorUses[e.Attr] {
-					found = true
+					out = gpuValue
 				}
 			case *pyscan.Call:
 				if len(e.Args) == 0 {
@@ -233,15 +237,15 @@ func (f *flow) usedAsTensor(name string) bool {
 				}
 				if attr, ok := e.Func.(*pyscan.Attribute); ok {
 					path := f.x.resolve(attr, f.fn, 0)
-					if isSelfName(attr.Value, f.selfName) && f.isSubmodule(attr.Attr) || strings.HasPrefix(path, "torch.nn.functional.") {
-						found = true
+					if out == unknownValue && (isSelfName(attr.Value, f.selfName) && f.isSubmodule(attr.Attr) || strings.HasPrefix(path, "torch.nn.functional.")) {
+						out = outputValue
 					}
 				}
 			}
-			return !found
+			return out != gpuValue
 		})
 	}
-	return found
+	return out
 }
 
 func isSelfName(e pyscan.Expr, self string) bool {

@@ -1,6 +1,10 @@
 package rules
 
-import "stepline/pyscan"
+import (
+	"slices"
+
+	"stepline/pyscan"
+)
 
 // Target is what one run lints.
 type Target struct {
@@ -57,6 +61,12 @@ func (p *Pass) Report(at *Site, f Finding, guards ...Guard) {
 
 // ReportHot is Report with the places that show why the code runs every step.
 func (p *Pass) ReportHot(at *Site, hot *Heat, f Finding, guards ...Guard) {
+	if hot.Evaluation && !p.InEvaluation(at) && slices.Contains(guards, QuieterInEval) {
+		if f.Severity == SeverityDefault {
+			f.Severity = p.rule.Severity
+		}
+		f.Severity = f.Severity.Lower()
+	}
 	f.Related = append(f.Related, hot.Related()...)
 	p.Report(at, f, guards...)
 }
