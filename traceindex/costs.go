@@ -58,6 +58,8 @@ type LineCost struct {
 	CopyNs, CopyBytes  int64
 	// PageableNs and PageableBytes are the part of the copies from or to pageable host memory.
 	PageableNs, PageableBytes int64
+	// CompiledNs is the part of SelfNs+BackwardNs that compiled graphs ran, whose line is the one that called the compiled code.
+	CompiledNs int64
 	// ByConfidence splits SelfNs+BackwardNs; Confidence is that of the largest part.
 	ByConfidence map[Confidence]int64
 	Confidence   Confidence

@@ -108,6 +108,9 @@ func (s *summing) addGPU(p *rankPlaces, rank, ranks int) {
 			}
 		}
 		row.Kernels++
+		if s.a.places.places[g.place].Compiled {
+			row.CompiledNs += ns
+		}
 		row.ByConfidence[s.a.places.places[g.place].Confidence] += ns
 		s.addKernel(row, p.ix.Name(g.Event), g.Backward, ns)
 		if ranks > 1 {

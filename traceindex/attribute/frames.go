@@ -28,6 +28,8 @@ type frameWalker struct {
 
 	children []traceindex.EventID // of the frame at hand: its tokens
 	others   []traceindex.EventID // its other children: runtime calls and annotations
+	graphs   []traceindex.EventID // compiled graphs that it runs
+	compiled bool                 // it runs compiled graphs
 	ids      []tokenID
 	key      []byte
 	entries  map[*alignment]*placedFrame
@@ -150,8 +152,21 @@ func (w *frameWalker) frameSource(row traceindex.EventID) *frameSource {
 // frame places the children of one workspace frame and returns its own segments of time.
 func (w *frameWalker) frame(row traceindex.EventID, source *frameSource) []segment {
 	w.collect(row)
+	w.compiled = w.separateGraphs(row)
 	endNs := w.ix.EndNs(row)
 	placed := w.placeFrame(row, source)
+	called := w.out.of[w.calledFrame(row)]
+	if called == noPlace {
+		called = source.whole
+	}
+	if len(w.graphs) > 0 {
+		graph := w.attribution.places.places[called]
+		graph.Compiled = true
+		called = w.attribution.places.intern(graph)
+	}
+	for _, c := range w.graphs {
+		w.out.of[c] = called
+	}
 	if placed == nil {
 		for _, c := range w.children {
 			w.out.of[c] = source.whole
@@ -165,6 +180,9 @@ func (w *frameWalker) frame(row traceindex.EventID, source *frameSource) []segme
 		w.out.of[c] = placed.tokens[i]
 	}
 	for _, gap := range placed.before {
+		if w.compiled {
+			break // the statements that a graph took did not run as such
+		}
 		for _, s := range gap {
 			if s.begins > 0 {
 				w.out.calls[s.place] += int64(s.begins)
@@ -172,6 +190,9 @@ func (w *frameWalker) frame(row traceindex.EventID, source *frameSource) []segme
 		}
 	}
 	segments := w.segments(row, placed)
+	if w.compiled {
+		segments = []segment{{endNs, called}}
+	}
 	for _, c := range w.others {
 		w.out.of[c] = placeIn(segments, w.ix.Events.StartNs[c])
 	}
@@ -264,10 +285,19 @@ func (w *frameWalker) align(row traceindex.EventID, source *frameSource, f *func
 		}
 		outcomes = known
 	}
+	if w.compiled {
+		outcomes = "compiled"
+	}
 	if outcomes != "" {
 		decided := f.decided[outcomes]
 		if decided == nil {
-			decided = newAligner(aligner.g.decided(outcomes))
+			g := aligner.g
+			if w.compiled {
+				g = g.loosened()
+			} else {
+				g = g.decided(outcomes)
+			}
+			decided = newAligner(g)
 			f.decided[outcomes] = decided
 		}
 		aligner = decided
@@ -369,11 +399,17 @@ func (w *frameWalker) calledFrame(row traceindex.EventID) traceindex.EventID {
 	for {
 		l, _ := w.ix.LocationOf(row)
 		_, _, resumption := dynamoResumption(l.Function)
-		parent := w.ix.Parent[row]
-		if !resumption || parent == traceindex.NoEvent {
+		outer := w.ix.Parent[row]
+		for outer != traceindex.NoEvent {
+			if _, ok := w.ix.LocationOf(outer); ok {
+				break
+			}
+			outer = w.ix.Parent[outer]
+		}
+		if !resumption || outer == traceindex.NoEvent {
 			return row
 		}
-		row = parent
+		row = outer
 	}
 }
 

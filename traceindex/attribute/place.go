@@ -21,6 +21,8 @@ type Place struct {
 	Candidates []int
 	// Missing tells that the file is in the workspace but the function is not in it (it has been renamed or removed since).
 	Missing bool
+	// Compiled tells that it is a compiled graph that runs there: the line is the one that called the compiled code.
+	Compiled bool
 }
 
 // Certain reports whether the place names one line that costs may be shown on.
@@ -42,6 +44,7 @@ type placeKey struct {
 	line           int
 	confidence     traceindex.Confidence
 	missing        bool
+	compiled       bool
 	candidates     string
 }
 
@@ -52,7 +55,7 @@ func (t *placeTable) intern(p Place) placeID {
 	for _, l := range p.Candidates {
 		lines = appendInt(lines, l)
 	}
-	key := placeKey{p.File, p.Function, p.Line, p.Confidence, p.Missing, string(lines)}
+	key := placeKey{p.File, p.Function, p.Line, p.Confidence, p.Missing, p.Compiled, string(lines)}
 	if id, ok := t.ids[key]; ok {
 		return id
 	}
