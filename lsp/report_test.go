@@ -39,7 +39,7 @@ func TestReportCompareExplainAndLenses(t *testing.T) {
 		}
 		var compared struct{ Content string }
 		c.must("workspace/executeCommand", object{"command": "stepline.compare", "arguments": []string{"trace.json.gz", "trace.json.gz"}}, &compared)
-		if !strings.Contains(compared.Content, "| step |") {
+		if !strings.Contains(compared.Content, "no difference beyond noise") {
 			t.Errorf("compared: %s", compared.Content)
 		}
 		var page struct{ Rule, Content string }

@@ -5,14 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 
 	"stepline/analysis"
 	"stepline/lsp/internal/text"
 	"stepline/lsp/internal/wire"
 	"stepline/report"
-	"stepline/traceindex/compare"
 )
 
 // class is the run's bottleneck class as the JSON contract names it, nil where it is not known.
@@ -122,49 +119,20 @@ func (s *server) compare(ctx context.Context, f *folder, base, with []string, to
 		sides[i] = loaded
 	}
 	p.end("compared")
-	side := func(l *analysis.Loaded) compare.Side {
-		return compare.Side{Attribution: l.Attribution, Diagnosis: l.Diagnosis}
+	compared, err := analysis.Compare(ctx, f.workspace, f.workspace, sides[0], sides[1])
+	if err != nil {
+		return "", err
 	}
-	// Both runs are put on the workspace's lines as they are now: nothing has moved between them.
-	return comparisonText(compare.Run(side(sides[0]), side(sides[1]), nil), f, base, with), nil
-}
-
-// shownDifferences is how many lines a comparison lists.
-const shownDifferences = 15
-
-func comparisonText(c *compare.Comparison, f *folder, base, with []string) string {
-	var b strings.Builder
-	row := func(what string, d compare.Difference) {
-		noise := ""
-		if !d.Significant() {
-			noise = "within the noise"
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", cellText(what), report.Duration(d.Base.Mean), report.Duration(d.New.Mean), signed(d.DeltaNs), noise)
+	diff := &report.Diff{
+		BaseFiles: sides[0].Costs.Summary.Files, NewFiles: sides[1].Costs.Summary.Files, Comparison: compared.Comparison, FailAbove: -1,
+		Warnings: append(sides[0].Warnings(), sides[1].Warnings()...), Source: sourceLines(sides[1].Sources),
 	}
-	fmt.Fprintf(&b, "# %s → %s\n\n%s → %s\n\n| a step | base | new | change | |\n|:--|--:|--:|--:|:--|\n", traceNames(f, base), traceNames(f, with),
-		report.ClassName(c.BaseClass), report.ClassName(c.NewClass))
-	row("step", c.Step)
-	row("GPU busy", c.Busy)
-	for _, d := range c.Causes {
-		row(d.Name, d.Difference)
+	for _, p := range compared.Predictions {
+		diff.Predictions = append(diff.Predictions, report.DiffPrediction{Finding: p.Finding, SavedNs: p.SavedNs, Delivered: p.Delivered})
 	}
-	b.WriteString("\n| GPU time of a line | base | new | change | |\n|:--|--:|--:|--:|:--|\n")
-	for i, l := range c.Lines {
-		if i == shownDifferences {
-			fmt.Fprintf(&b, "\n%d more lines changed less.\n", len(c.Lines)-i)
-			break
-		}
-		row(fmt.Sprintf("%s:%d %s", l.File, max(l.NewLine, l.BaseLine), l.Function), l.GPU)
+	var out bytes.Buffer
+	if err := report.WriteDiffMarkdown(&out, diff); err != nil {
+		return "", failed("the comparison cannot be written: %v", err)
 	}
-	return b.String()
-}
-
-func signed(ns float64) string {
-	if ns > 0 {
-		return "+" + report.Duration(ns)
-	}
-	if ns < 0 {
-		return "−" + report.Duration(-ns)
-	}
-	return "0"
+	return out.String(), nil
 }

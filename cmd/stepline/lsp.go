@@ -14,6 +14,7 @@ import (
 
 func newLSPCommand(io streams) *cobra.Command {
 	var logFile, logLevel string
+	var debug lspDebug
 	cmd := &cobra.Command{
 		Use:   "lsp",
 		Short: "Run the language server on standard input and output",
@@ -26,9 +27,15 @@ It logs to standard error, or to a file with --log.`,
 				return err
 			}
 			defer func() { _ = log.Sync() }() // a log that cannot be flushed is no reason to fail
-			err = lsp.Serve(cmd.Context(), io.in, io.out, lsp.Options{
-				Version: steplineVersion(), Log: log, WatchParent: true,
-			})
+			options := lsp.Options{Version: steplineVersion(), Log: log, WatchParent: true}
+			if debug.replay != "" {
+				return debug.runReplay(cmd.Context(), io, options)
+			}
+			finish, err := debug.options(&options)
+			if err != nil {
+				return err
+			}
+			err = errors.Join(lsp.Serve(cmd.Context(), io.in, io.out, options), finish())
 			if errors.Is(err, lsp.ErrExitWithoutShutdown) { // the protocol wants status 1 and no fuss
 				return &exitError{code: exitFindings}
 			}
@@ -36,6 +43,7 @@ It logs to standard error, or to a file with --log.`,
 		},
 	}
 	cmd.Flags().StringVar(&logFile, "log", "", "write the log to this file instead of standard error")
+	debug.addFlags(cmd)
 	cmd.Flags().StringVar(&logLevel, "log-level", "warn", "debug, info, warn or error")
 	return cmd
 }
