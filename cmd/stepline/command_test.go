@@ -95,6 +95,11 @@ func TestWrongUsage(t *testing.T) {
 		{[]string{"rules", "--color", "pink"}, "auto, always or never"},
 		{[]string{"explain"}, "stepline explain SYN001"},
 		{[]string{"explain", "SYN999"}, "stepline rules"},
+		{[]string{"template"}, "stepline templates"},
+		{[]string{"template", "fast"}, "quick, launch-bound"},
+		{[]string{"template", "ddp", "--set", "gpus"}, "name=value"},
+		{[]string{"template", "ddp", "--format", "json"}, "sh, python, yaml"},
+		{[]string{"cache", "empty"}, "cache --help"},
 		{[]string{"version", "--nonsense"}, "unknown flag: --nonsense"},
 	} {
 		t.Run(strings.Join(test.arguments, " "), func(t *testing.T) {

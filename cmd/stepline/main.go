@@ -136,6 +136,8 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		newRecordCommand(io),
 		newRulesCommand(io),
 		newExplainCommand(io),
+		newTemplatesCommand(io),
+		newTemplateCommand(io),
 		newCacheCommand(io),
 		newVersionCommand(io),
 	)

@@ -1,0 +1,179 @@
+package capture_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"gopkg.in/yaml.v3"
+
+	"stepline/capture"
+)
+
+func all(t *testing.T) []capture.Template {
+	t.Helper()
+	list, err := capture.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 10 {
+		t.Fatalf("%d templates, want ten", len(list))
+	}
+	return list
+}
+
+func TestEveryTemplateIsComplete(t *testing.T) {
+	for _, template := range all(t) {
+		if template.Title == "" || template.Why == "" || template.Overhead == "" || template.Load == "" || template.Shell+template.Python == "" {
+			t.Errorf("%s leaves something out", template.Name)
+		}
+		for _, format := range template.Formats() {
+			text, err := template.Render(format, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.Contains(text, "<<") || strings.Contains(text, ">>") {
+				t.Errorf("%s as %s: a setting without a value:\n%s", template.Name, format, text)
+			}
+			for _, setting := range template.Settings {
+				if changed, err := template.Render(format, map[string]string{setting.Name: "4711"}); err != nil || format != "python" && format != "sh" && changed == text {
+					t.Errorf("%s: --set %s changes nothing (%v)", template.Name, setting.Name, err)
+				}
+			}
+		}
+		var decoded map[string]any
+		text, err := template.Render("yaml", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := yaml.Unmarshal([]byte(text), &decoded); err != nil || decoded["name"] != template.Name {
+			t.Errorf("%s: not YAML: %v", template.Name, err)
+		}
+	}
+}
+
+func TestWrongUse(t *testing.T) {
+	template, err := capture.Find("quick")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, attempt := range map[string]func() error{
+		"there is no template": func() error { _, err := capture.Find("fast"); return err },
+		"it has script":        func() error { _, err := template.Render("", map[string]string{"stepz": "1"}); return err },
+		"sh, python, yaml":     func() error { _, err := template.Render("json", nil); return err },
+		"quotes":               func() error { _, err := template.Render("", map[string]string{"script": "a'; rm -rf ~"}); return err },
+	} {
+		if err := attempt(); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("want an error with %q, got %v", name, err)
+		}
+	}
+}
+
+// TestShellParses has a shell read every command without running it, and looks for the mistakes people make with the tools.
+func TestShellParses(t *testing.T) {
+	for _, template := range all(t) {
+		if template.Shell == "" {
+			continue
+		}
+		text, err := template.Render("sh", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		check := exec.Command("sh", "-n")
+		check.Stdin = strings.NewReader(text)
+		if output, err := check.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s", template.Name, err, output)
+		}
+		for mistake, why := range map[string]string{
+			"NCCL_DEBUGINFO": "the variable is NCCL_DEBUG", "NCCL_TRACE_FILE": "the variable is NCCL_DEBUG_FILE",
+			"all_reduce_perf -g ": "one process and one GPU test nothing: mpirun -np N … -g 1",
+		} {
+			if strings.Contains(text, mistake) {
+				t.Errorf("%s has %s: %s", template.Name, mistake, why)
+			}
+		}
+		if strings.Contains(text, "capture-range=cudaProfilerApi") && !strings.Contains(text, "torch.cuda.profiler.start()") {
+			t.Errorf("%s waits for the profiler API and does not say who calls it", template.Name)
+		}
+	}
+}
+
+// prelude gives a snippet the two names it takes from the user's script.
+const prelude = `import torch
+model = torch.nn.Linear(4, 4)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.zeros(40, 4)))
+def train_step(batch):
+    optimizer.zero_grad()
+    model(batch[0]).sum().backward()
+    optimizer.step()
+`
+
+// TestPythonRuns runs every snippet on a CPU torch, each in a folder of its own; what needs a GPU must say so.
+func TestPythonRuns(t *testing.T) {
+	python := pythonWithTorch(t)
+	for _, template := range all(t) {
+		if template.Python == "" {
+			continue
+		}
+		t.Run(template.Name, func(t *testing.T) {
+			text, err := template.Render("python", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			folder := t.TempDir()
+			run := exec.Command(python, "-c", prelude+text)
+			run.Dir = folder
+			output, err := run.CombinedOutput()
+			if template.Name == "memory" {
+				if err == nil || !strings.Contains(string(output), "needs a GPU") {
+					t.Skip("this machine has a GPU; the snapshot was made")
+				}
+				return
+			}
+			if err != nil {
+				t.Fatalf("%v\n%s", err, output)
+			}
+			if strings.Contains(text, "export_chrome_trace") {
+				traces, err := filepath.Glob(filepath.Join(folder, "*trace*.json.gz"))
+				nested, err2 := filepath.Glob(filepath.Join(folder, "*", "*trace.json.gz"))
+				if err != nil || err2 != nil || len(traces)+len(nested) == 0 {
+					t.Errorf("no trace was written:\n%s", output)
+				}
+			}
+		})
+	}
+}
+
+// pythonWithTorch is STEPLINE_TEST_PYTHON, else the first Python that has torch. CI must have one.
+func pythonWithTorch(t *testing.T) string {
+	t.Helper()
+	for _, python := range []string{os.Getenv("STEPLINE_TEST_PYTHON"), "/usr/bin/python3", "python3"} {
+		if python != "" && exec.Command(python, "-c", "import torch").Run() == nil {
+			return python
+		}
+	}
+	message := "no Python with torch; install Debian's python3-torch or name one with STEPLINE_TEST_PYTHON"
+	if os.Getenv("CI") != "" {
+		t.Fatal(message)
+	}
+	t.Skip(message)
+	return ""
+}
+
+func ExampleTemplate_Render() {
+	template, err := capture.Find("quick")
+	if err != nil {
+		panic(err)
+	}
+	text, err := template.Render("sh", map[string]string{"script": "fit.py", "steps": "3"})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(text[strings.LastIndex(text, "\n\n")+2:])
+	// Output:
+	// stepline record --warmup 3 --steps 3 --output quick-trace -- python fit.py
+}
