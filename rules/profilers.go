@@ -74,9 +74,19 @@ func (f *Facts) bindProfiler(u *ProfilerUse) {
 // followProfiler looks at every use of the variable in the function and the functions inside it.
 func (f *Facts) followProfiler(u *ProfilerUse) {
 	def := u.Site.Def()
+	until := def.End // the variable's next binding
+	for _, s := range f.Sites {
+		name, ok := s.Node.(*pyscan.Name)
+		if ok && name.ID == u.Name && s.Role == RoleTarget && s.Def() == def && name.Start > u.Call.End && !sameBinding(s, u) {
+			until = min(until, name.Start)
+		}
+	}
 	for _, s := range f.Sites {
 		name, ok := s.Node.(*pyscan.Name)
 		if !ok || name.ID != u.Name || !within(s.Def(), def) || s.Role == RoleTarget {
+			continue
+		}
+		if s.Def() == def && (name.Start < u.Call.Start || name.Start >= until) {
 			continue
 		}
 		switch p := s.Parent.Node.(type) {
@@ -97,6 +107,9 @@ func (f *Facts) followProfiler(u *ProfilerUse) {
 		}
 	}
 }
+
+// sameBinding: `with profile(…) as p` binds its own name.
+func sameBinding(target *Site, u *ProfilerUse) bool { return u.With != nil && target.Parent == u.With }
 
 func within(fn, outer *pyscan.Function) bool {
 	for ; fn != nil; fn = fn.Parent {
@@ -279,4 +292,34 @@ func (t *Tree) InsertAfter(stmt pyscan.Stmt, statement string) (edit TextEdit, o
 		text = t.newline() + indent + statement
 	}
 	return TextEdit{File: t.File, Span: pyscan.Span{Start: at, End: at}, New: text}, true
+}
+
+// Names reports whether the module can write a dotted torch path as it is: `import torch` (or of the submodule) is there.
+func (f *Facts) Names(path string, at *Site) bool {
+	b, _ := f.index.lookup("torch", at.Function)
+	return b != nil && b.path == "torch" && b.level == 0 && strings.HasPrefix(path, "torch")
+}
+
+// TargetFree reports whether a profiler runs in no with statement and has no name: nothing is known about its use.
+func (f *Facts) TargetFree(u ProfilerUse) bool { return u.With == nil && u.Name == "" }
+
+// AsksFor reports whether code tests that an attribute exists before reading it.
+func (f *Facts) AsksFor(s *Site, attr *pyscan.Attribute) bool {
+	for at := s; at.Parent != nil; at = at.Parent {
+		switch n := at.Parent.Node.(type) {
+		case *pyscan.If:
+			if strings.Contains(f.Text(n.Test), "hasattr") || strings.Contains(f.Text(n.Test), "version") {
+				return true
+			}
+		case *pyscan.IfExp:
+			if strings.Contains(f.Text(n.Test), "hasattr") || strings.Contains(f.Text(n.Test), "version") {
+				return true
+			}
+		case *pyscan.Try:
+			if at.Role == RoleBody || at.Role == RoleHandler {
+				return true
+			}
+		}
+	}
+	return false
 }

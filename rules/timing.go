@@ -62,7 +62,7 @@ func (f *Facts) clockSpan(start *Site, name string) *ClockSpan {
 		}
 		between := block[first+1 : end]
 		work := f.queuedWork(between)
-		if work == nil || f.mayWait(between) {
+		if work == nil || f.mayWait(between, work) {
 			return nil
 		}
 		return &ClockSpan{Start: block[first], End: block[end], Difference: f.Site(diff), Work: work}
@@ -126,7 +126,7 @@ var waitingNames = regexp.MustCompile(`^(synchronize|item|tolist|cpu|numpy|barri
 
 // mayWait reports whether statements may wait for the GPU: a known wait, a call of something unknown, or a training loop, whose
 // length makes the error vanish.
-func (f *Facts) mayWait(stmts []pyscan.Stmt) bool {
+func (f *Facts) mayWait(stmts []pyscan.Stmt, work pyscan.Expr) bool {
 	waits := false
 	for _, stmt := range stmts {
 		pyscan.Walk(stmt, func(n pyscan.Node) bool {
@@ -138,6 +138,10 @@ func (f *Facts) mayWait(stmts []pyscan.Stmt) bool {
 			case *pyscan.FunctionDef, *pyscan.Lambda, *pyscan.Await:
 				waits = true
 			case *pyscan.Call:
+				name := lastName(n.Func)
+				if (name == "cuda" || name == "to") && n.Start < work.Range().End {
+					break // a copy to the GPU waits for what was queued before it, and the work comes behind it
+				}
 				waits = waits || f.callMayWait(n)
 			}
 			return !waits
@@ -307,3 +311,6 @@ func (f *Facts) HostOnlyBetween(from, to *Site) pyscan.Expr {
 	}
 	return host
 }
+
+// Block is the list of statements a statement site stands in.
+func (f *Facts) Block(s *Site) []pyscan.Stmt { return blockOf(s, f.File) }

@@ -46,6 +46,14 @@ import (
 	"stepline/rules/opt004"
 	"stepline/rules/opt005"
 	"stepline/rules/opt006"
+	"stepline/rules/prf001"
+	"stepline/rules/prf002"
+	"stepline/rules/prf003"
+	"stepline/rules/prf004"
+	"stepline/rules/prf005"
+	"stepline/rules/prf006"
+	"stepline/rules/prf007"
+	"stepline/rules/prf008"
 	"stepline/rules/syn001"
 	"stepline/rules/syn002"
 	"stepline/rules/syn003"
@@ -124,6 +132,14 @@ var all = []*rules.Rule{
 	mem002.Rule,
 	mem003.Rule,
 	mem004.Rule,
+	prf001.Rule,
+	prf002.Rule,
+	prf003.Rule,
+	prf004.Rule,
+	prf005.Rule,
+	prf006.Rule,
+	prf007.Rule,
+	prf008.Rule,
 	iol001.Rule,
 	iol002.Rule,
 	iol003.Rule,
