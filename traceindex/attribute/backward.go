@@ -19,7 +19,7 @@ func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.Ev
 			break // a bucket's all-reduce starts in whichever node fills the bucket: it is not that node's own work
 		}
 		if p.madeInBackward(forward) {
-			g.place, g.Reason = p.backwardCallAt(p.ix.Events.StartNs[node]), reasonDouble
+			g.place, g.Reason = a.backwardCallAt(p, p.ix.Events.StartNs[node]), reasonDouble
 			return g
 		}
 		g.Backward = true
@@ -33,7 +33,7 @@ func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.Ev
 		}
 		return g
 	}
-	g.place = p.backwardCallAt(p.ix.Events.StartNs[node])
+	g.place = a.backwardCallAt(p, p.ix.Events.StartNs[node])
 	if g.place == noPlace {
 		// Backward on the training thread itself: the node's own statement is the call of backward.
 		g.place = p.of[node]

@@ -105,7 +105,7 @@ func (a *Attribution) placeOutside(p *rankPlaces, call, gpu traceindex.EventID) 
 		return g
 	}
 	// A thread of autograd's own: the engine's final callbacks, reducer hooks, streams' copies.
-	waiting := p.backwardCallAt(p.ix.Events.StartNs[call])
+	waiting := a.backwardCallAt(p, p.ix.Events.StartNs[call])
 	if waiting == noPlace {
 		return g
 	}
@@ -122,15 +122,19 @@ func (a *Attribution) unsourced(p *rankPlaces, e traceindex.EventID) GPUPlace {
 	return g
 }
 
-// backwardCallAt is the statement in which the training thread runs backward at a moment, noPlace if it does not.
-func (p *rankPlaces) backwardCallAt(ns int64) placeID {
+// backwardCallAt is the statement in which the training thread runs backward at a moment, or what the trace says of its place;
+// noPlace if it does not run backward.
+func (a *Attribution) backwardCallAt(p *rankPlaces, ns int64) placeID {
 	e := p.ix.At(p.ix.TrainingThread, ns)
 	for ; e != traceindex.NoEvent; e = p.ix.Parent[e] {
 		if p.ix.Events.Category[e] != traceindex.CategoryPython {
 			continue
 		}
 		if name := p.ix.Name(e); strings.Contains(name, "run_backward") || strings.HasSuffix(name, ": backward") || strings.HasSuffix(name, ": grad") {
-			return p.of[e]
+			if p.of[e] != noPlace {
+				return p.of[e]
+			}
+			return a.recordedPlace(p, e)
 		}
 	}
 	return noPlace
