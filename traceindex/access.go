@@ -22,8 +22,12 @@ func (ix *Index) EndNs(e EventID) int64 {
 // DurNs is EndNs less the start.
 func (ix *Index) DurNs(e EventID) int64 { return ix.EndNs(e) - ix.Events.StartNs[e] }
 
-// RowsOf is the thread's rows, from first up to but not including end. On a host thread they are its frame tree in preorder.
+// RowsOf is the thread's rows, from first up to but not including end. On a host thread they are its frame tree in preorder. There
+// are none for the TrainingThread of a trace without host threads, −1.
 func (ix *Index) RowsOf(t ThreadID) (first, end EventID) {
+	if t < 0 {
+		return 0, 0
+	}
 	return ix.threadRows[t], ix.threadRows[t+1]
 }
 

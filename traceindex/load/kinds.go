@@ -3,9 +3,11 @@ package load
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/klauspost/compress/gzip"
 
@@ -68,6 +70,15 @@ func (e besideError) Error() string {
 }
 
 func (e besideError) Unwrap() error { return errNotOurs }
+
+// openPickle is for a pickle that was named outright and does not soon speak of segments: what is wrong with it, if it is no
+// snapshot after all.
+func openPickle(ctx context.Context, path string) error {
+	if _, err := memsnap.Read(ctx, path); err != nil {
+		return notOursNamed("%s", strings.ReplaceAll(strings.TrimPrefix(err.Error(), "memsnap: "), path+": ", ""))
+	}
+	return besideError{traceindex.FileMemorySnapshot}
+}
 
 // describeBinary names content that is no text, for an error.
 func describeBinary(raw []byte) (string, bool) {

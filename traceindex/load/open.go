@@ -17,6 +17,7 @@ import (
 
 	"stepline/traceindex"
 	"stepline/traceindex/kineto"
+	"stepline/traceindex/memsnap"
 	"stepline/traceindex/nsys"
 )
 
@@ -31,6 +32,8 @@ type Options struct {
 	Parallel int
 	// NoCache reads the files anew and keeps no index of them.
 	NoCache bool
+	// BesideAlone accepts inputs without any trace among them, where they say something by themselves (Run.Beside).
+	BesideAlone bool
 }
 
 // Error is about one input that cannot be used; what is left of the run is opened all the same.
@@ -104,13 +107,16 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 		switch {
 		case failures[i] == nil:
 			run.Ranks = append(run.Ranks, indexes[i]...)
-		case errors.As(failures[i], &other) && !in.fromFolder:
+		case errors.As(failures[i], &other) && (!in.fromFolder || in.fromGlob):
 			run.Beside = append(run.Beside, traceindex.BesideFile{Kind: other.kind, Path: in.path})
 			beside = append(beside, &Error{in.path, failures[i]})
 		case in.fromFolder && errors.Is(failures[i], errNotOurs):
 		default:
 			errs = append(errs, &Error{in.path, failures[i]})
 		}
+	}
+	if len(run.Ranks) == 0 && opts.BesideAlone && len(run.Beside) > 0 {
+		return run, errors.Join(errs...)
 	}
 	if len(run.Ranks) == 0 {
 		errs = append(errs, beside...)
@@ -125,9 +131,10 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 
 // input is one file to open.
 type input struct {
-	path       string
-	size       int64
-	fromFolder bool
+	path string
+	size int64
+	// fromFolder tells that nobody named the file outright; fromGlob that a pattern did.
+	fromFolder, fromGlob bool
 }
 
 // expand turns folders and globs into files. A path that is there is taken as it is, whatever characters it has.
@@ -138,7 +145,7 @@ func expand(paths []string) ([]input, []error) {
 	add := func(path string, size int64, fromFolder bool) {
 		if key := filepath.Clean(path); !seen[key] {
 			seen[key] = true
-			inputs = append(inputs, input{path, size, fromFolder})
+			inputs = append(inputs, input{path: path, size: size, fromFolder: fromFolder})
 		}
 	}
 	for _, p := range paths {
@@ -162,7 +169,11 @@ func expand(paths []string) ([]input, []error) {
 			slices.Sort(found)
 			for _, f := range found {
 				if info, err := os.Stat(f); err == nil && !info.IsDir() {
+					n := len(inputs)
 					add(f, info.Size(), true)
+					for i := n; i < len(inputs); i++ {
+						inputs[i].fromGlob = true
+					}
 				}
 			}
 		case errors.Is(err, fs.ErrNotExist):
@@ -224,6 +235,9 @@ func openFile(ctx context.Context, in input, progress *fileProgress, noCache boo
 	if !isJSON(text) {
 		if kind := besideKind(raw, text); kind != "" {
 			return nil, besideError{kind}
+		}
+		if memsnap.IsPickle(raw) && !in.fromFolder {
+			return nil, openPickle(ctx, in.path)
 		}
 	}
 	ix, err := openTrace(ctx, f, raw, in, progress, noCache)

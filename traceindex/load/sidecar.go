@@ -18,6 +18,9 @@ import (
 const sidecarSuffix = ".callers.json.gz"
 
 func isSidecar(name string) bool {
+	if strings.HasSuffix(name, ".sources.json.gz") || strings.HasSuffix(name, ".sources.json") {
+		return true // the sources that ran: analysis reads them
+	}
 	return strings.HasSuffix(name, sidecarSuffix) || strings.HasSuffix(name, ".callers.json")
 }
 
