@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 
@@ -64,14 +65,23 @@ func (e *exitError) Error() string {
 func (e *exitError) Unwrap() error { return e.cause }
 
 // run executes one command line and returns the exit code. Errors become one line on standard error.
-func run(ctx context.Context, io streams, arguments []string) int {
+func run(ctx context.Context, io streams, arguments []string) (code int) {
+	defer func() {
+		if trouble := recover(); trouble != nil { // a mistake of ours; the user gets one line, the place with STEPLINE_DEBUG set
+			fmt.Fprintf(io.err, "stepline: internal error: %s; please report it with the input that caused it\n", report.Printable(fmt.Sprint(trouble)))
+			if io.environment("STEPLINE_DEBUG") != "" {
+				fmt.Fprintln(io.err, string(debug.Stack()))
+			}
+			code = exitUsage
+		}
+	}()
 	root := newRootCommand(io)
 	root.SetArgs(arguments)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitFine
 	}
-	code := exitUsage
+	code = exitUsage
 	var exit *exitError
 	if errors.As(err, &exit) {
 		code = exit.code
