@@ -18,6 +18,8 @@ type (
 		Lines        []LineRow            `json:"lines"`
 		Unattributed []UnattributedRow    `json:"unattributed"`
 		Warnings     []traceindex.Warning `json:"warnings"`
+		// Beside has what inputs other than traces say; absent without any.
+		Beside *Beside `json:"beside,omitempty"`
 	}
 	// TraceSummary is the "trace" object: sums over the whole trace, in microseconds.
 	TraceSummary struct {

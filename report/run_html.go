@@ -64,6 +64,7 @@ type (
 		Idle         []htmlIdle
 		Lines        []htmlLine
 		Unattributed []string
+		Beside       []htmlSection
 		Limits       []string
 	}
 	htmlPlace struct {
@@ -148,6 +149,7 @@ func newPage(r *Run) *htmlPage {
 	p.addTimelines(r)
 	p.addStep(r)
 	p.addLines(r)
+	p.addBeside(r)
 	for _, q := range r.Diagnosis.Quality {
 		p.Limits = append(p.Limits, Printable(q.Message))
 	}

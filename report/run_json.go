@@ -19,6 +19,8 @@ type (
 		Stragglers   []StragglerRow       `json:"stragglers"`
 		Quality      []QualityRow         `json:"quality"`
 		Warnings     []traceindex.Warning `json:"warnings"`
+		// Beside has what inputs other than traces say; absent without any.
+		Beside *Beside `json:"beside,omitempty"`
 	}
 	// BottleneckRow is what bounds the steps and why.
 	BottleneckRow struct {
@@ -104,6 +106,9 @@ func NewRunDocument(r *Run) RunDocument {
 		Stragglers: make([]StragglerRow, 0, len(d.Stragglers)),
 		Quality:    make([]QualityRow, 0, len(d.Quality)),
 		Warnings:   r.Warnings,
+	}
+	if !r.Beside.Empty() {
+		document.Beside = r.Beside
 	}
 	if document.Warnings == nil {
 		document.Warnings = []traceindex.Warning{}

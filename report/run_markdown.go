@@ -22,6 +22,7 @@ func WriteRunMarkdown(w io.Writer, r *Run) error {
 	m.step()
 	m.gaps()
 	m.lines()
+	m.beside()
 	m.limits()
 	_, err := io.WriteString(w, m.out.String())
 	return err

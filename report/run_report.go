@@ -19,6 +19,8 @@ type Run struct {
 	// Findings are the lint findings of the files that ran, priced with this run.
 	Findings *Findings
 	Warnings []traceindex.Warning
+	// Beside is what inputs other than traces say; nil without any.
+	Beside *Beside
 	// Source returns a line of a workspace file (from 1), "" if there is none.
 	Source func(file string, line int) string
 	// Version is stepline's own.

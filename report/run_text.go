@@ -36,6 +36,7 @@ func WriteRunText(w io.Writer, r *Run, view RunView) error {
 	t.phases()
 	t.idle()
 	t.gaps()
+	t.beside()
 	t.quality()
 	if err := t.flush(w); err != nil {
 		return err
@@ -270,6 +271,13 @@ func (t *runText) gaps() {
 		}
 		lead := fmt.Sprintf("  %8s  %8s  %s  %s  ", Duration(float64(gap.StartNs-step.StartNs)), Duration(float64(gap.DurNs())), padRight(gap.Cause.String(), 10), Printable(place))
 		t.line("%s%s", lead, t.style.Dim.Render(ansi.Truncate(Printable(gapNote(gap)), max(t.width-ansi.StringWidth(lead), 10), "…")))
+	}
+}
+
+// beside prints what the inputs beside the trace say.
+func (t *runText) beside() {
+	for _, s := range t.Beside.sections(shownFindings, t.besidePerStep()) {
+		writeSectionText(&t.out, s, t.width, t.style)
 	}
 }
 
