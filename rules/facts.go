@@ -17,6 +17,7 @@ type Facts struct {
 	project  *Project
 	usesGPU  bool
 	torch    bool
+	inTests  bool
 
 	trips     []RoundTrip
 	tripsDone bool
@@ -31,6 +32,7 @@ func newFacts(target Target, config Config) *Facts {
 	}
 	x := project.index(target.File).ready()
 	f := &Facts{Tree: x.tree, Torch: config.TargetTorch, Costs: target.Costs, index: x, project: project, analysis: project.borrow()}
+	f.inTests = testPath.MatchString(target.File.Path) && x.mentions("def test", "unittest", "pytest")
 	for _, other := range project.files {
 		f.usesGPU = f.usesGPU || other.namesGPU
 		f.torch = f.torch || other.torch
@@ -45,7 +47,7 @@ func (f *Facts) Resolve(e pyscan.Expr) string {
 	if s == nil {
 		return ""
 	}
-	return f.index.resolve(e, s.Function, 0)
+	return f.analysis.path(f.index, e, s.Function)
 }
 
 // Value is what is known about an expression's value; never nil.
@@ -98,8 +100,8 @@ func (f *Facts) UsesGPU() bool { return f.usesGPU }
 
 // MentionsInProject reports whether any file of the project holds one of the texts.
 func (f *Facts) MentionsInProject(texts ...string) bool {
-	for _, x := range f.project.files {
-		if x.mentions(texts...) {
+	for _, t := range texts {
+		if f.project.mentions(t) {
 			return true
 		}
 	}

@@ -58,7 +58,7 @@ func (f *flow) call(e *pyscan.Call) *Value {
 	a := &arguments{call: e, kws: map[string]*Value{}}
 	method, isMethod := e.Func.(*pyscan.Attribute)
 	var base *Value
-	path := f.x.resolve(e.Func, f.scopeFunction(e), 0)
+	path := f.a.path(f.x, e.Func, f.scopeFunction(e))
 	if isMethod && path == "" {
 		base = f.eval(method.Value)
 	}

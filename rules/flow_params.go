@@ -304,6 +304,9 @@ func (a *analysis) callersOf(x *fileIndex, fn *pyscan.Function) []callSite {
 					}
 					continue
 				}
+				if commonMethods[name] {
+					continue
+				}
 				if unique < 0 {
 					unique = a.project.defining(name)
 				}
@@ -316,6 +319,12 @@ func (a *analysis) callersOf(x *fileIndex, fn *pyscan.Function) []callSite {
 	a.callers[fn] = out
 	return out
 }
+
+// commonMethods are names that containers, text, tensors, modules and files share: a call of one says nothing about whose it is.
+var commonMethods = wordSet(`get items keys values update append extend insert add remove pop clear copy sort index count join split strip format encode
+	decode read write close open flush seek load save dump step train eval to cpu cuda half float parameters state_dict load_state_dict zero_grad
+	backward item mean sum max min log exp abs pow view reshape reset start stop run call apply set put send recv fit predict transform
+	size shape dim name type print info debug warning error next iter map filter reduce register build create make init setup main`)
 
 // selfOf is the name of a method's first parameter; nested functions see it too.
 func selfOf(fn *pyscan.Function) string {

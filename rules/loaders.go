@@ -223,7 +223,7 @@ func (l *LoaderCall) ForEvaluation() bool {
 
 // InTests reports whether the file is a test: by its path, and by holding tests.
 func (f *Facts) InTests() bool {
-	return testPath.MatchString(f.File.Path) && f.index.mentions("def test", "unittest", "pytest")
+	return f.inTests
 }
 
 var testPath = regexp.MustCompile(`(?i)(^|/)(tests?|testing|unittests?)/|(^|/)test_[^/]*\.py$|_test\.py$|(^|/)conftest\.py$`)

@@ -144,6 +144,21 @@ var canonical = strings.NewReplacer(
 	"torch.functional.", "torch.",
 )
 
+// path is fileIndex.resolve, remembered per expression.
+func (a *analysis) path(x *fileIndex, e pyscan.Expr, from *pyscan.Function) string {
+	switch e.(type) {
+	case *pyscan.Name, *pyscan.Attribute:
+	default:
+		return ""
+	}
+	if p, ok := a.paths[e]; ok {
+		return p
+	}
+	p := x.resolve(e, from, 0)
+	a.paths[e] = p
+	return p
+}
+
 // resolve is the dotted path an expression names through imports and aliases, "" where it is anything else.
 func (x *fileIndex) resolve(e pyscan.Expr, from *pyscan.Function, depth int) string {
 	switch e := e.(type) {

@@ -21,6 +21,9 @@ type Project struct {
 	modules map[string][]*fileIndex
 
 	// idle holds data flows between runs: what they know about a project that never changes stays true.
+	// texts keeps what mentions answered.
+	texts sync.Map
+
 	idleMu sync.Mutex
 	idle   []*analysis
 
@@ -203,6 +206,8 @@ type fileIndex struct {
 	module   string // dotted
 	namesGPU bool
 	torch    bool // mentions torch at all
+
+	texts sync.Map // what mentions answered
 
 	once   sync.Once
 	tree   *Tree
@@ -423,12 +428,27 @@ func (p *Project) basePaths(c definition, depth int) []string {
 	return out
 }
 
-// mentions reports whether the file's text holds one of the texts.
+// mentions reports whether the file's text holds one of the texts. Answers are kept: rules ask the same of every file.
 func (x *fileIndex) mentions(texts ...string) bool {
 	for _, t := range texts {
-		if strings.Contains(x.file.Text, t) {
+		known, ok := x.texts.Load(t)
+		if !ok {
+			known = strings.Contains(x.file.Text, t)
+			x.texts.Store(t, known)
+		}
+		if known.(bool) {
 			return true
 		}
 	}
 	return false
+}
+
+// mentions reports whether any file of the project holds a text.
+func (p *Project) mentions(text string) bool {
+	if known, ok := p.texts.Load(text); ok {
+		return known.(bool)
+	}
+	found := slices.ContainsFunc(p.files, func(x *fileIndex) bool { return x.mentions(text) })
+	p.texts.Store(text, found)
+	return found
 }
