@@ -26,11 +26,7 @@ func Read(ctx context.Context, r io.Reader, file string) (*traceindex.Builder, e
 func read(ctx context.Context, r io.Reader, file string, block int) (*traceindex.Builder, error) {
 	w := newWindow(ctx, r, block)
 	defer w.close()
-	d := &document{w: w, p: parser{b: traceindex.NewBuilder(file), w: w, plain: -1,
-		processes: map[string]string{}, labels: map[string]string{}, titles: map[[2]string]string{}}}
-	for i := range d.p.threads {
-		d.p.threads[i].id = -1
-	}
+	d := newDocument(w, file)
 	if err := d.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
@@ -43,6 +39,15 @@ func read(ctx context.Context, r io.Reader, file string, block int) (*traceindex
 	return d.p.b, nil
 }
 
+func newDocument(w *window, file string) *document {
+	d := &document{w: w, p: parser{b: traceindex.NewBuilder(file), w: w, plain: -1,
+		processes: map[string]string{}, labels: map[string]string{}, titles: map[[2]string]string{}}}
+	for i := range d.p.threads {
+		d.p.threads[i].id = -1
+	}
+	return d
+}
+
 // headBytes is how much of a text that is no JSON is looked at to name it.
 const headBytes = 512
 
@@ -51,9 +56,10 @@ type document struct {
 	w *window
 	p parser
 
-	haveEvents bool // an event list was found
-	array      bool // the text is the list itself
-	whole      bool // the last bracket was seen
+	haveEvents bool  // an event list was found
+	array      bool  // the text is the list itself
+	whole      bool  // the last bracket was seen
+	looked     int64 // bytes of events looked at, those tried again counted again
 	keys       []string
 	values     map[string]json.RawMessage
 }
@@ -61,6 +67,11 @@ type document struct {
 // wanted are the top-level keys that are read; others are passed over whatever their size.
 var wanted = map[string]bool{"deviceProperties": true, "distributedInfo": true, "baseTimeNanoseconds": true, "baseTimeNanosecond": true,
 	"traceName": true, "schema": true, "hip_runtime_version": true, "cuda_runtime_version": true, "PT Profile ID": true}
+
+const (
+	maxKeyBytes   = 1 << 20  // no top-level key is that long
+	maxValueBytes = 16 << 20 // nor a wanted value
+)
 
 // peek is the next byte that is no space, 0 at the end of the input.
 func (d *document) peek() byte {
@@ -233,7 +244,7 @@ func (d *document) key() (string, bool) {
 			}
 			return key, true
 		}
-		if w.n-w.pos > maxPieceBytes || !w.more() {
+		if w.n-w.pos > maxKeyBytes || !w.more() {
 			return "", false
 		}
 	}
@@ -254,7 +265,10 @@ func (d *document) piece() (json.RawMessage, bool) {
 				return raw, true
 			}
 		}
-		if w.n-w.pos > maxPieceBytes || !w.more() {
+		if w.n-w.pos > maxValueBytes {
+			return nil, d.pass() // too large to be what it should be
+		}
+		if !w.more() {
 			return nil, false
 		}
 	}

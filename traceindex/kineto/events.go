@@ -10,11 +10,11 @@ func (d *document) events() bool {
 		case c == ',':
 			w.pos++
 		case c == '{':
-			switch end := p.event(w.buf, w.pos); {
+			switch end := d.event(w.buf, w.pos); {
 			case end-w.pos > swallowBytes && d.escape(end): // it has swallowed others
 			case end > 0:
 				if end-w.pos > swallowBytes {
-					p.event(w.buf, w.pos) // escape has read others since
+					d.event(w.buf, w.pos) // escape has read others since
 				}
 				p.emit(w.buf, w.pos)
 				w.pos = end
@@ -87,13 +87,13 @@ func (d *document) grow() bool {
 func (d *document) escape(end int) bool {
 	w, p := d.w, &d.p
 	failures := 0
-	for at := w.pos + 1; failures < 64; at++ {
+	for at := w.pos + 1; failures < 16; at++ {
 		i := bytes.IndexByte(w.buf[at:end], '{')
 		if i < 0 {
 			return false
 		}
 		at += i
-		switch end := p.event(w.buf, at); {
+		switch end := d.eventNear(at); {
 		case end > 0 && p.isEvent() && p.raw.has&(hasTs|hasID) != 0:
 			p.damaged.note(p, w.pos)
 			w.pos = at
@@ -105,11 +105,42 @@ func (d *document) escape(end int) bool {
 	return false
 }
 
+// event is parser.event, counted.
+func (d *document) event(b []byte, at int) int {
+	end := d.p.event(b, at)
+	switch {
+	case end > 0:
+		d.looked += int64(end - at)
+	case end == -1:
+		d.looked += int64(len(b) - at)
+	default:
+		d.looked += int64(max(0, d.p.badAt-at))
+	}
+	return end
+}
+
+// eventNear is parser.event for an event of at most largeEventBytes: where many places are tried, none may look at all that is
+// in memory.
+func (d *document) eventNear(at int) int {
+	w := d.w
+	if w.n-at <= largeEventBytes {
+		return d.event(w.buf, at)
+	}
+	// Zeros end the lexers' loops; what they stand on is put back.
+	limit := at + largeEventBytes
+	var saved [padBytes]byte
+	copy(saved[:], w.buf[limit:limit+padBytes])
+	clear(w.buf[limit : limit+padBytes])
+	end := d.event(w.buf[:limit+padBytes], at)
+	copy(w.buf[limit:], saved[:])
+	return end
+}
+
 // atEvent reports whether a whole event with a time begins at the place of reading. Only the beginning of the input is asked
 // so, where a trace's own object may be of any size: no more is brought in than an event may need.
 func (d *document) atEvent() bool {
 	for {
-		switch end := d.p.event(d.w.buf, d.w.pos); {
+		switch end := d.event(d.w.buf, d.w.pos); {
 		case end > 0:
 			return d.p.isEvent() && d.p.raw.has&hasTs != 0
 		case end == -1 && d.w.n-d.w.pos < headroomBytes && d.w.more():
@@ -143,7 +174,7 @@ func (d *document) resync(from int, until string) bool {
 			return false
 		}
 		w.pos += i
-		end := p.event(w.buf, w.pos)
+		end := d.eventNear(w.pos)
 		if end == -1 && w.n-w.pos < largeEventBytes && w.more() {
 			continue
 		}
@@ -175,7 +206,7 @@ func (d *document) repair() bool {
 		if len(inserted) == 0 {
 			return false
 		}
-		end := p.event(fixed, 0)
+		end := d.event(fixed, 0)
 		if end == -1 && len(text) < repairBytes && w.more() {
 			continue
 		}

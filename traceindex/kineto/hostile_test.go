@@ -1,0 +1,47 @@
+package kineto
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// Texts made to be slow: however long, no byte of them is looked at more than some dozen times.
+func TestHostileTexts(t *testing.T) {
+	repeat := func(s string, bytes int) string { return strings.Repeat(s, bytes/len(s)) }
+	event := eventText(1)
+	for name, text := range map[string]func(n int) string{
+		"objects in objects":   func(n int) string { return `{"traceEvents":[` + repeat(`{"a":`, n) },
+		"events in events":     func(n int) string { return `{"traceEvents":[` + repeat(`{"ph":"X","name":"n","args":`, n) },
+		"lists in lists":       func(n int) string { return `{"traceEvents":[{"ph":"X","args":` + repeat(`[`, n) },
+		"a string without end": func(n int) string { return `{"traceEvents":[{"ph":"X","name":"` + repeat(`x`, n) },
+		"quotes":               func(n int) string { return `{"traceEvents":[` + repeat(`"`, n) },
+		"backslashes":          func(n int) string { return `{"traceEvents":[{"name":"` + repeat(`\`, n) },
+		"backslash and quote":  func(n int) string { return `{"traceEvents":[{"name":"` + repeat(`\"`, n) },
+		"raw paths":            func(n int) string { return `{"traceEvents":[` + repeat(`{"ph":"X","name":"C:\w\",`, n) },
+		"open brackets":        func(n int) string { return repeat(`{`, n) },
+		"keys without end":     func(n int) string { return `{` + repeat(`"a":1,`, n) },
+		"one immense event": func(n int) string {
+			return `{"traceEvents":[{"ph":"X","name":"n","ts":1,"dur":1,"args":{"x":[` + repeat(`1,`, n) + `1]}}]}`
+		},
+		"events without commas": func(n int) string { return `{"traceEvents":[` + repeat(event, n) },
+		"ends of lists":         func(n int) string { return `{"traceEvents":[` + event + repeat(`],[`, n) },
+		"a key without end":     func(n int) string { return `{"` + repeat(`k`, n) },
+		"a large wanted value":  func(n int) string { return `{"deviceProperties":"` + repeat(`k`, 20<<20) + `","traceEvents":[]}` },
+		"zeros":                 func(n int) string { return `{"traceEvents":[` + repeat("\x00", n) },
+	} {
+		for _, n := range []int{1 << 20, 3 << 20} {
+			data := text(n)
+			w := newWindow(context.Background(), strings.NewReader(data), blockBytes)
+			d := newDocument(w, "trace")
+			err := d.read()
+			w.close()
+			if shares := d.looked / int64(len(data)); shares > 60 {
+				t.Errorf("%s: of %d bytes each was looked at %d times", name, len(data), shares)
+			}
+			if err == nil && d.p.b.Len() > 0 && !strings.Contains(data, event) && name != "one immense event" && name != "raw paths" {
+				t.Errorf("%s: %d events", name, d.p.b.Len())
+			}
+		}
+	}
+}
