@@ -16,7 +16,7 @@ FUZZTIME ?= 10s
 # Packages whose job is concurrency are tested under the race detector; it makes everything ten times slower.
 RACE_PACKAGES := ./lsp/... ./analysis/...
 
-.PHONY: demo build install test test-editors fuzz bench vet clean
+.PHONY: demo build install test test-editors fuzz bench vet vsix clean
 
 build: bin/stepline
 
@@ -44,6 +44,10 @@ test:
 
 test-editors: build
 	@./editors/neovim/test/run.sh bin/stepline
+
+# The VS Code extension as a file to install, with the server in it: dist/stepline-PLATFORM.vsix.
+vsix:
+	@VERSION="$(VERSION)" ./scripts/vscode-vsix.sh $(VSIX_TARGET)
 
 fuzz:
 	@./scripts/fuzz.sh "$(FUZZTIME)"
