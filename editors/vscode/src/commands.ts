@@ -122,7 +122,7 @@ async function compareWithLoaded(parts: Parts, run: Run): Promise<void> {
 }
 
 async function showComparison(parts: Parts, base: Run, changed: Run): Promise<void> {
-  const content = await compareRuns(parts.context, parts.session, base, changed);
+  const content = await compareRuns(parts.session, base, changed);
   if (content) await parts.pages.show(vscode.l10n.t("Comparison"), content);
 }
 

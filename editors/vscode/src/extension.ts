@@ -1,10 +1,12 @@
 // stepline in VS Code: starts the server and hangs the parts of the extension on it.
 import * as vscode from "vscode";
 import { registerCommands } from "./commands";
+import { compareRuns } from "./comparison";
 import { Heat } from "./heat";
 import { Pages } from "./pages";
 import { Recorder, recordLine } from "./record";
 import { guarded, ReportPanel } from "./reportPanel";
+import type { Run } from "./runs";
 import { RunModel } from "./runModel";
 import { Session } from "./session";
 import { FindingsList, GapsList, LinesList, RunsList } from "./sideView";
@@ -25,6 +27,7 @@ export interface Inside {
   pages: Pages;
   recordLine: typeof recordLine;
   guarded: typeof guarded;
+  compare: (base: Run, changed: Run) => Promise<string | undefined>;
 }
 
 export function activate(context: vscode.ExtensionContext): Inside {
@@ -48,5 +51,5 @@ export function activate(context: vscode.ExtensionContext): Inside {
   context.subscriptions.push(model.onDidAnswer(() => (linesView.message = model.problem)), session, heat, statusBar, model, report, recorder, pages, runs, lines, findings, gaps, ...views);
   registerCommands({ context, session, report, recorder, pages, refresh: () => runs.refresh() });
   void session.start();
-  return { session, heat, statusBar, model, report, recorder, runs, lines, findings, gaps, pages, recordLine, guarded };
+  return { session, heat, statusBar, model, report, recorder, runs, lines, findings, gaps, pages, recordLine, guarded, compare: (base, changed) => compareRuns(session, base, changed) };
 }

@@ -38,11 +38,15 @@ export class ReportPanel implements vscode.Disposable {
 
   private async fill(show: boolean): Promise<void> {
     const mine = ++this.fetching;
+    if (this.folder && this.session.running && !this.session.status(this.folder.uri)?.trace) {
+      if (show) void this.refused(vscode.l10n.t("no trace is loaded in {0}", this.folder.name));
+      return;
+    }
     let html: string;
     try {
       html = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title: vscode.l10n.t("stepline: report") }, () => this.session.report("html", this.folder?.uri));
     } catch (error) {
-      if (show) await this.refused(messageOf(error));
+      if (show) void this.refused(messageOf(error));
       return;
     }
     if (mine !== this.fetching) return;
@@ -71,7 +75,7 @@ export class ReportPanel implements vscode.Disposable {
   private async refused(message: string): Promise<void> {
     const load = vscode.l10n.t("Load Trace");
     const record = vscode.l10n.t("Record a Trace");
-    const noTrace = this.session.running && !this.session.status(undefined)?.trace;
+    const noTrace = this.session.running && !this.session.status(this.folder?.uri)?.trace;
     const answer = await vscode.window.showInformationMessage(vscode.l10n.t("No report: {0}", message), ...(noTrace ? [load, record] : []));
     if (answer === load) await vscode.commands.executeCommand("stepline.loadTrace");
     if (answer === record) await vscode.commands.executeCommand("stepline.record");

@@ -27,11 +27,10 @@ export class RunModel implements vscode.Disposable {
     ];
   }
 
-  /** The folder whose run is shown: the active document's, or the first that has a trace. */
+  /** The folder whose run is shown: the active document's, else the first that has a trace. */
   get folder(): vscode.WorkspaceFolder | undefined {
     const active = vscode.window.activeTextEditor && vscode.workspace.getWorkspaceFolder(vscode.window.activeTextEditor.document.uri);
-    if (active && this.session.status(active.uri)?.trace) return active;
-    return vscode.workspace.workspaceFolders?.find((f) => this.session.status(f.uri)?.trace) ?? active ?? folderOf(undefined);
+    return active ?? vscode.workspace.workspaceFolders?.find((f) => this.session.status(f.uri)?.trace) ?? folderOf(undefined);
   }
 
   get hasTrace(): boolean {

@@ -1,8 +1,8 @@
 // The server's life: found, started, restarted, stopped, and why not; and the requests of the other parts.
 import * as vscode from "vscode";
 import {
-  CloseAction, type DynamicFeature, ErrorAction, ExecuteCommandRequest, LanguageClient, type LanguageClientOptions, type ServerOptions,
-  type StaticFeature, State, Trace, WorkDoneProgress,
+  CloseAction, type DynamicFeature, ErrorAction, ExecuteCommandRequest, LanguageClient, type LanguageClientOptions, LSPErrorCodes, ResponseError,
+  type ServerOptions, type StaticFeature, State, Trace, WorkDoneProgress,
 } from "vscode-languageclient/node";
 import { hoverWithLinks } from "./hover";
 import { locateServer } from "./locate";
@@ -202,11 +202,19 @@ export class Session implements vscode.Disposable {
     return this.runningClient().sendRequest(ExecuteCommandRequest.type, { command, arguments: args }) as Promise<T>;
   }
 
-  /** Loads traces into a folder, with a progress that can be cancelled. */
+  /** Loads traces into a folder, with a progress that can be cancelled; undefined when it was. */
   async loadTraces(paths: string[], folder: vscode.Uri | undefined): Promise<TraceSummary | undefined> {
+    const answer = await this.executeWithProgress<{ trace?: TraceSummary }>(vscode.l10n.t("stepline: loading"), "stepline.loadTrace", { traces: paths, folder: folder?.toString() });
+    if (!answer) return undefined;
+    this.chosen.set(folder?.toString() ?? "", paths);
+    return answer.trace;
+  }
+
+  /** Runs one of the server's long commands under a progress that can be cancelled; undefined when it was. */
+  async executeWithProgress<T>(title: string, command: string, argument: unknown): Promise<T | undefined> {
     const client = this.runningClient();
-    return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: vscode.l10n.t("stepline: loading"), cancellable: true }, async (progress, cancel) => {
-      const workDoneToken = `stepline-load-${Date.now()}-${Math.random()}`;
+    return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title, cancellable: true }, async (progress, cancel) => {
+      const workDoneToken = `stepline-${Date.now()}-${Math.random()}`;
       let told = 0;
       const listening = client.onProgress(WorkDoneProgress.type, workDoneToken, (value) => {
         if (value.kind !== "report") return;
@@ -215,10 +223,7 @@ export class Session implements vscode.Disposable {
         told = Math.max(told, percent);
       });
       try {
-        const argument = { traces: paths, folder: folder?.toString() };
-        const answer = await client.sendRequest(ExecuteCommandRequest.type, { command: "stepline.loadTrace", arguments: [argument], workDoneToken }, cancel);
-        this.chosen.set(folder?.toString() ?? "", paths);
-        return (answer as { trace?: TraceSummary } | null)?.trace;
+        return await overtaking(() => client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [argument], workDoneToken }, cancel) as Promise<T>, cancel);
       } catch (error) {
         if (cancel.isCancellationRequested) return undefined;
         throw error;
@@ -241,7 +246,7 @@ export class Session implements vscode.Disposable {
   private async loadChosenAgain(): Promise<void> {
     for (const [folder, traces] of this.chosen) {
       try {
-        await this.execute("stepline.loadTrace", { traces, ...(folder ? { folder } : {}) });
+        await overtaking(() => this.execute("stepline.loadTrace", { traces, ...(folder ? { folder } : {}) }));
       } catch (error) {
         this.log.warn(`a trace could not be loaded again: ${messageOf(error)}`);
       }
@@ -265,6 +270,18 @@ export class Session implements vscode.Disposable {
     await this.stopNow();
     this.changed.dispose();
     this.log.dispose();
+  }
+}
+
+/** Asks again where the server's own search for traces has overtaken a load that the user wants. */
+async function overtaking<T>(ask: () => Promise<T>, cancel?: vscode.CancellationToken): Promise<T> {
+  for (let left = 3; ; left--) {
+    try {
+      return await ask();
+    } catch (error) {
+      const cancelled = error instanceof ResponseError && error.code === LSPErrorCodes.RequestCancelled;
+      if (!cancelled || cancel?.isCancellationRequested || left === 0) throw error;
+    }
   }
 }
 

@@ -38,7 +38,7 @@ export class StatusBar implements vscode.Disposable {
       return;
     }
     const folder = folderOf(vscode.window.activeTextEditor?.document.uri)?.uri;
-    const status = this.session.status(folder) ?? this.session.status(undefined);
+    const status = this.session.status(folder);
     if (!this.session.running) {
       item.text = `$(sync~spin) ${vscode.l10n.t("stepline: starting")}`;
       item.tooltip = undefined;
