@@ -94,6 +94,7 @@ const (
 func (p *parser) event(b []byte, i int) int {
 	e := &p.raw
 	*e = rawEvent{}
+	p.badAt = 0
 	k := keyEventStart
 	i++
 	for {
