@@ -132,10 +132,16 @@ var consumers = map[string]bool{
 	"all": true, "join": true, "extend": true, "update": true, "enumerate": true, "zip": true, "filter": true, "map": true,
 }
 
+// lazyIterators take iter() of their arguments when they are made, and values one by one later.
+var lazyIterators = map[string]bool{"map": true, "filter": true, "zip": true, "enumerate": true}
+
 // consume adds what a call that drains an iterable may run: callbacks of lazy map and filter, generator frames, iter and next.
 func (b *flowBuilder) consume(e *Call, name string, cur Point) Point {
 	if !consumers[name] {
 		return cur
+	}
+	if lazyIterators[name] && len(e.Args) > 0 {
+		cur = b.site(cur, Site{Kind: SiteIterate, Name: name, Node: e}) // iter() of what they are given runs at once
 	}
 	if names := callbackNames(e); len(names) > 0 {
 		cur = b.site(cur, Site{Kind: SiteCallback, Names: names, Node: e})
@@ -160,11 +166,7 @@ func callbackNames(e *Call) []string {
 	var names []string
 	for {
 		if f, ok := e.Func.(*Name); ok && (f.ID == "map" || f.ID == "filter") && len(e.Args) > 0 {
-			name := LastName(e.Args[0])
-			if name == "" {
-				name = "<lambda>"
-			}
-			names = append(names, name)
+			names = append(names, callbackName(e.Args[0]))
 		}
 		var inner *Call
 		for _, a := range e.Args {
@@ -177,6 +179,17 @@ func callbackNames(e *Call) []string {
 		}
 		e = inner
 	}
+}
+
+// callbackName is the name of a function given as an argument; "<lambda>" if it is anonymous.
+func callbackName(e Expr) string {
+	if c, ok := e.(*Call); ok && LastName(c.Func) == "partial" && len(c.Args) > 0 {
+		e = c.Args[0]
+	}
+	if name := LastName(e); name != "" {
+		return name
+	}
+	return "<lambda>"
 }
 
 // wrappingIterators hand on the values of their first argument.

@@ -103,12 +103,44 @@ func (b *flowBuilder) assign(s *Assign, cur Point) Point {
 func (b *flowBuilder) assignTo(target, value Expr, cur Point) Point {
 	targets, values := displayElements(target), displayElements(value)
 	if len(targets) == 0 || len(targets) != len(values) {
+		if !isDisplay(target) {
+			return b.store(target, cur)
+		}
+		cur = b.drain(value, cur)
+		if call, ok := value.(*Call); ok && lazyIterators[LastName(call.Func)] {
+			for _, t := range targets {
+				cur = b.store(t, cur) // an iterator's own iter() runs nothing
+			}
+			return cur
+		}
 		return b.store(target, cur)
 	}
 	for i, t := range targets {
 		cur = b.assignTo(t, values[i], cur)
 	}
 	return cur
+}
+
+// drain adds what unpacking a lazy value runs: `q, k = map(f, pair)` calls f.
+func (b *flowBuilder) drain(value Expr, cur Point) Point {
+	switch v := value.(type) {
+	case *Call:
+		if names := callbackNames(v); len(names) > 0 {
+			return b.site(cur, Site{Kind: SiteCallback, Names: names, Node: v})
+		}
+		return b.site(cur, Site{Kind: SiteNext, Name: iteratedName(v), Node: v})
+	case *Name:
+		return b.site(cur, Site{Kind: SiteNext, Name: v.ID, Node: v})
+	}
+	return cur
+}
+
+func isDisplay(e Expr) bool {
+	switch e.(type) {
+	case *Tuple, *List:
+		return true
+	}
+	return false
 }
 
 // displayElements are the elements of a tuple or list display without a starred one, nil for anything else.

@@ -1,6 +1,7 @@
 package attribute
 
 import (
+	"path"
 	"slices"
 
 	"stepline/pyscan"
@@ -52,6 +53,8 @@ type gate struct {
 	accepts map[string]bool
 	// firstLine and lastLine bound the anonymous function whose frames run here.
 	firstLine, lastLine int
+	// file is the base name of the file, to tell its own anonymous functions from others'.
+	file string
 	// sources are the generator functions that may be behind the iterated name; open tells that the iterable can be anything.
 	sources []string
 	open    bool
@@ -173,6 +176,10 @@ func edgeCost(kind pyscan.EdgeKind) cost {
 
 func (g *graph) addNames(x *gate) {
 	switch x.kind {
+	case pyscan.SiteCallback:
+		for _, n := range x.site.Names {
+			g.names[n] = true
+		}
 	case pyscan.SiteCall, pyscan.SiteNext, pyscan.SiteAwait, pyscan.SiteAttribute:
 		g.names[x.name] = true
 		for _, a := range x.sources {
@@ -220,6 +227,10 @@ func (c *compiler) compile(s *pyscan.Site) {
 		if s.Name != "<genexpr>" {
 			x.skip, x.repeats = skipScope, false
 		}
+	case pyscan.SiteCallback:
+		x.repeats, x.file = true, path.Base(c.module.file.Path)
+		span := s.Node.Range()
+		x.firstLine, x.lastLine = c.module.file.Line(span.Start), c.module.file.Line(max(span.Start, span.End-1))
 	case pyscan.SiteNext, pyscan.SiteAwait:
 		x.repeats = true
 		c.next(s)

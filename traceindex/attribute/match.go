@@ -1,6 +1,7 @@
 package attribute
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -76,9 +77,7 @@ func kindCost(t *token, x *gate) cost {
 	case pyscan.SiteGenerator:
 		return generatorCost(t, x)
 	case pyscan.SiteCallback:
-		if t.kind == tokenPython && (slices.Contains(x.site.Names, t.name) || t.name == "<lambda>") {
-			return 100
-		}
+		return callbackCost(t, x)
 	case pyscan.SiteConsume:
 		if t.kind == tokenPython && !noiseNames[t.name] {
 			if t.name == "__iter__" || t.name == "__next__" {
@@ -386,8 +385,8 @@ func nextCost(t *token, x *gate) cost {
 			return 0
 		case x.kind == pyscan.SiteAwait && !noiseNames[t.name]:
 			return 300
-		case t.name == "<genexpr>":
-			return 100
+		case t.name == "<genexpr>", t.name == "__iter__" && x.kind == pyscan.SiteNext:
+			return 100 // an __iter__ that is itself a generator goes on at each next()
 		}
 		for _, inner := range t.inside {
 			if x.name != "" && inner == x.name {
@@ -434,6 +433,20 @@ func generatorCost(t *token, x *gate) cost {
 		return impossible
 	}
 	return 0
+}
+
+// callbackCost is for functions that map or filter call.
+func callbackCost(t *token, x *gate) cost {
+	switch {
+	case t.kind == tokenPython && t.name == "<lambda>":
+		if x.file == path.Base(t.file) && (t.line < x.firstLine || t.line > x.lastLine) {
+			return impossible // another lambda of this file
+		}
+		return 50
+	case slices.Contains(x.site.Names, t.name):
+		return 100 // a C function that C code calls leaves only its operator
+	}
+	return impossible
 }
 
 func importCost(t *token) cost {
