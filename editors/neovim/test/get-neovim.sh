@@ -23,7 +23,11 @@ trust="signed-by=$key"
   echo "get-neovim: $key is missing; install debian-archive-keyring" >&2
   exit 1
 }
-echo "deb [$trust] ${mirror:-http://deb.debian.org/debian} $suite main" >"$state/sources.list"
+[ -n "$mirror" ] || {
+  echo "get-neovim: apt has no Debian source configured on this machine; add one to /etc/apt/sources.list" >&2
+  exit 1
+}
+echo "deb [$trust] $mirror $suite main" >"$state/sources.list"
 options=(-o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=/dev/null
   -o Dir::Etc::preferencesparts="$state/etc/preferences.d" -o Dir::State="$state" -o Dir::State::lists="$state/lists"
   -o Dir::State::status="$state/status" -o Dir::Cache="$state" -o Dir::Cache::archives="$state/archives"
