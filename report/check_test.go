@@ -75,6 +75,7 @@ func TestCheckFormats(t *testing.T) {
 			return report.WriteJSON(out, report.NewCheckDocument(found))
 		}},
 		{"check.github", func(out *bytes.Buffer, found *report.Findings) error { return report.WriteCheckGitHub(out, found) }},
+		{"check.gitlab.json", func(out *bytes.Buffer, found *report.Findings) error { return report.WriteCheckGitLab(out, found) }},
 		{"check.sarif", func(out *bytes.Buffer, found *report.Findings) error {
 			return report.WriteCheckSARIF(out, found, "1.2.3")
 		}},

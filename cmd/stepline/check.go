@@ -42,7 +42,7 @@ a verdict and its price per step. Exits 1 while findings above hint level remain
 	set.StringArrayVar(&flags.traces, "trace", nil, "price findings with this trace (repeat for the ranks of a run)")
 	set.StringArrayVar(&flags.selected, "select", nil, "check these rules only: ids or prefixes, such as SYN or SYN001 (repeat)")
 	set.StringArrayVar(&flags.ignored, "ignore", nil, "leave these rules out: ids or prefixes (repeat)")
-	set.StringVar(&flags.format, "format", "text", "text, json, sarif or github")
+	set.StringVar(&flags.format, "format", "text", "text, json, sarif, github or gitlab")
 	set.StringVar(&flags.root, "root", ".", "the workspace: findings are named relative to it, settings are read from it")
 	set.StringVar(&flags.stdinName, "stdin-filename", "stdin.py", "the name of what is read from standard input")
 	set.BoolVar(&flags.fix, "fix", false, "apply safe fixes")
@@ -54,20 +54,20 @@ a verdict and its price per step. Exits 1 while findings above hint level remain
 	return cmd
 }
 
-var checkFormats = []string{"text", "json", "sarif", "github"}
+var checkFormats = []string{"text", "json", "sarif", "github", "gitlab"}
 
 func (f *checkFlags) validate(paths []string) error {
 	f.selected, f.ignored = splitLists(f.selected), splitLists(f.ignored)
 	switch {
 	case !slices.Contains(checkFormats, f.format):
-		return usageError("--format %s: use text, json, sarif or github", f.format)
+		return usageError("--format %s: use text, json, sarif, github or gitlab", f.format)
 	case slices.Contains(paths, "-") && len(paths) > 1:
 		return usageError(`"-" (standard input) goes with no other path`)
 	case f.unsafeFixes && !f.fix && !f.diff:
 		return usageError("--unsafe-fixes says which fixes --fix or --diff takes; give one of them too")
 	case f.addIgnore && (f.fix || f.diff):
 		return usageError("--add-ignore goes with neither --fix nor --diff; run them one after the other")
-	case f.statistics && (f.format == "sarif" || f.format == "github"):
+	case f.statistics && f.format != "text" && f.format != "json":
 		return usageError("--statistics has the formats text and json")
 	case f.statistics && f.diff:
 		return usageError("--statistics does not go with --diff")
@@ -205,6 +205,8 @@ func writeFindings(io streams, flags *checkFlags, found *report.Findings, style 
 		return report.WriteCheckSARIF(io.out, found, steplineVersion())
 	case flags.format == "github":
 		return report.WriteCheckGitHub(io.out, found)
+	case flags.format == "gitlab":
+		return report.WriteCheckGitLab(io.out, found)
 	default:
 		return report.WriteCheckText(io.out, found, report.CheckView{Width: io.outputWidth(), Style: style})
 	}

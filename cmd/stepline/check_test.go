@@ -233,7 +233,7 @@ func TestCheckBadInput(t *testing.T) {
 		arguments []string
 		says      string
 	}{
-		{[]string{"--format", "xml"}, "text, json, sarif or github"},
+		{[]string{"--format", "xml"}, "text, json, sarif, github or gitlab"},
 		{[]string{"--select", "NOPE9"}, "NOPE9"},
 		{[]string{"-", "train.py"}, "no other path"},
 		{[]string{"--unsafe-fixes"}, "--fix or --diff"},
