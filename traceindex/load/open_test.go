@@ -65,6 +65,13 @@ func zipped(t *testing.T, members map[string][]byte) []byte {
 	return out.Bytes()
 }
 
+// changed flips a byte.
+func changed(data []byte, at int) []byte {
+	out := bytes.Clone(data)
+	out[at] ^= 0x55
+	return out
+}
+
 func utf16Text(text string, big bool) []byte {
 	out := []byte{0xff, 0xfe}
 	order := binary.AppendByteOrder(binary.LittleEndian)
@@ -107,6 +114,7 @@ func TestContainers(t *testing.T) {
 		{"members.json.gz", packed(t, text[:20], "", text[20:60], text[60:]), 3, ""},
 		{"trailing.json.gz", append(append([]byte(nil), gz...), "tail"...), 3, "trailing-bytes"},
 		{"zeros.json.gz", append(append([]byte(nil), gz...), make([]byte, 512)...), 3, "trailing-bytes"},
+		{"checksum.json.gz", changed(gz, len(gz)-6), 3, "cut-short"},
 		{"cut.json.gz", longGz[:len(longGz)-9], 3001, "cut-short"},
 		{"utf16le.json", utf16Text(text, false), 3, ""},
 		{"utf16be.json", utf16Text(text, true), 3, ""},

@@ -89,6 +89,9 @@ func (m *members) Read(p []byte) (int, error) {
 			return n, err
 		}
 		if err != io.EOF {
+			if errors.Is(err, gzip.ErrChecksum) {
+				return 0, fmt.Errorf("%w: bytes of the file were changed, and values behind the change may be wrong without a sign", err)
+			}
 			return 0, fmt.Errorf("damaged gzip data: %w", err)
 		}
 		head, _ := m.in.Peek(2)
