@@ -281,16 +281,16 @@ func (b *treeBuilder) expr(e pyscan.Expr, parent *Site, role Role, fn *pyscan.Fu
 	case *pyscan.FString:
 		subs(e.Values, RoleValue)
 	case *pyscan.Tuple:
-		subs(e.Elems, role)
+		subs(e.Elems, elementRole(role))
 	case *pyscan.List:
-		subs(e.Elems, role)
+		subs(e.Elems, elementRole(role))
 	case *pyscan.Set:
 		subs(e.Elems, RoleOther)
 	case *pyscan.Dict:
 		subs(e.Keys, RoleOther)
 		subs(e.Values, RoleOther)
 	case *pyscan.Starred:
-		sub(e.Value, role)
+		sub(e.Value, elementRole(role))
 	case *pyscan.Await:
 		sub(e.Value, RoleValue)
 	case *pyscan.Yield:
@@ -303,6 +303,14 @@ func (b *treeBuilder) expr(e pyscan.Expr, parent *Site, role Role, fn *pyscan.Fu
 	case *pyscan.BadExpr:
 		subs(e.Parts, RoleOther)
 	}
+}
+
+// elementRole: the elements of a target are targets; those of an iterable or a test are not.
+func elementRole(role Role) Role {
+	if role == RoleTarget {
+		return RoleTarget
+	}
+	return RoleOther
 }
 
 // comprehension: the first iterable runs outside the comprehension's scope, everything else inside.

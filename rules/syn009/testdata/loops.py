@@ -20,6 +20,8 @@ class Net(nn.Module):
             h = h + part
         for layer in self.layers:
             h = layer(h)
+        for o in (h, lengths):
+            h = h + o
         outs = [h, h]
         for o in outs:
             h = h + o
