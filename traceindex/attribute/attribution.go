@@ -32,6 +32,8 @@ type rankPlaces struct {
 	// calls counts how often each statement began, by certain place.
 	calls map[placeID]int64
 	gpu   []GPUPlace // by position in ix.GPUEvents
+	// framed has a bit for every frame with source in the workspace: its children are placed on their own.
+	framed []uint64
 	// pythonFrames counts Python frames on host threads, sourced those with source in the workspace.
 	pythonFrames, sourced int
 }
@@ -226,15 +228,12 @@ func (a *Attribution) HostEvents(rank int, file string, line int) []traceindex.E
 			continue
 		}
 		e := traceindex.EventID(row)
-		if parent := p.ix.Parent[e]; parent == traceindex.NoEvent || p.of[parent] != id || p.ix.Events.Category[parent] == traceindex.CategoryPython && p.isFrameOf(parent, file) {
+		if parent := p.ix.Parent[e]; parent == traceindex.NoEvent || p.of[parent] != id || p.isSourced(parent) {
 			rows = append(rows, e)
 		}
 	}
 	return rows
 }
 
-// isFrameOf reports whether an event is a frame with source, so that its children are placed on their own.
-func (p *rankPlaces) isFrameOf(e traceindex.EventID, file string) bool {
-	l, ok := p.ix.LocationOf(e)
-	return ok && strings.HasSuffix(cleanRecorded(l.File), file)
-}
+// isSourced reports whether an event is a frame with source in the workspace.
+func (p *rankPlaces) isSourced(e traceindex.EventID) bool { return p.framed[e/64]&(1<<(e%64)) != 0 }

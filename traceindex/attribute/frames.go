@@ -52,7 +52,7 @@ type stretch struct {
 
 // rank walks the host threads of one rank.
 func (r *resolver) rank(ctx context.Context, ix *traceindex.Index) (*rankPlaces, error) {
-	out := &rankPlaces{ix: ix, of: make([]placeID, ix.Events.Len()), timelines: map[traceindex.ThreadID]*timeline{}, calls: map[placeID]int64{}}
+	out := &rankPlaces{ix: ix, of: make([]placeID, ix.Events.Len()), framed: make([]uint64, (ix.Events.Len()+63)/64), timelines: map[traceindex.ThreadID]*timeline{}, calls: map[placeID]int64{}}
 	w := &frameWalker{resolver: r, out: out, ix: ix, tokens: newTokenTable(&r.interner, ix), entries: map[*alignment]*placedFrame{}}
 	w.resolveLocations()
 	for i := range out.of {
@@ -133,6 +133,7 @@ func (w *frameWalker) thread(ctx context.Context, t traceindex.ThreadID) error {
 			continue
 		}
 		w.out.sourced++
+		w.out.framed[row/64] |= 1 << (row % 64)
 		builder.push(ix.Events.StartNs[row], ix.EndNs(row), w.frame(row, source))
 	}
 	if line := builder.finish(); len(line.startNs) > 0 {

@@ -270,3 +270,44 @@ func showTruth(t *testing.T, truth *truthFile, told map[string]*traceindex.LineC
 	}
 	t.Logf("idle %.1f (truth %.1f) none %.1f (truth %.1f) warnings %v", us(costs.Summary.GPUIdleNs), truth.IdleUs, us(costs.Summary.GPUIdleNoLineNs), truth.NoLineUs, costs.Warnings)
 }
+
+// TestQueries checks that the queries of an Attribution agree with its costs.
+func TestQueries(t *testing.T) {
+	a := attributeTrace(t, filepath.Join(tracesFolder, "gpt/trace.json.gz"), "gpt")
+	costs := a.Costs()
+	ix := a.Run.Ranks[0]
+	gpu, idle := map[int]int64{}, map[int]int64{}
+	for _, g := range a.GPU(0) {
+		if p, ok := a.OnLine(g); ok {
+			gpu[p.Line] += ix.GPUDurNs(g.Event)
+		}
+	}
+	for _, s := range a.Idle(0) {
+		if s.Known {
+			idle[s.Place.Line] += s.DurNs()
+		}
+		if mid := (s.StartNs + s.EndNs) / 2; s.DurNs() > 1 {
+			if p, ok := a.At(0, mid); ok != s.Known || ok && p.Line != s.Place.Line {
+				t.Fatalf("at %d: %+v %v, the interval around says %+v", mid, p, ok, s)
+			}
+		}
+	}
+	for _, l := range costs.Lines {
+		if gpu[l.Line] != l.GPUNs() || idle[l.Line] != l.GPUIdleNs {
+			t.Errorf("line %d: GPU %d and idle %d ns by queries, %d and %d by costs", l.Line, gpu[l.Line], idle[l.Line], l.GPUNs(), l.GPUIdleNs)
+		}
+	}
+	// The host events of a line hold all its launches, and only its own.
+	const line = 63
+	launches := map[traceindex.EventID]bool{}
+	for _, e := range a.HostEvents(0, "gpt.py", line) {
+		for row := e; row < ix.SubtreeEnd(e); row++ {
+			launches[row] = true
+		}
+	}
+	for _, g := range a.GPU(0) {
+		if p, ok := a.OnLine(g); ok && !g.Backward && (p.Line == line) != launches[g.Call] {
+			t.Fatalf("launch %d of line %d: among the events of line %d: %v", g.Call, p.Line, line, launches[g.Call])
+		}
+	}
+}
