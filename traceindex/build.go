@@ -38,6 +38,24 @@ func (ix *Index) inNewRows(ids []externalID, rows []int32) []externalID {
 	return out
 }
 
+// commsInNewRows is the same for ops that start collectives, of which there are few.
+func commsInNewRows(ops []opCollective, rows []int32) map[EventID]int32 {
+	if len(ops) == 0 {
+		return nil
+	}
+	byOld := make(map[int32]int32, len(ops))
+	for _, o := range ops {
+		byOld[int32(o.row)] = o.collective
+	}
+	out := make(map[EventID]int32, len(ops))
+	for to, from := range rows {
+		if c, ok := byOld[from]; ok {
+			out[EventID(to)] = c
+		}
+	}
+	return out
+}
+
 // settle gives back what the last stage needed, in a large trace: columns are freed in pieces too small for the next column,
 // and the collector alone would let the heap double. Below manyEvents it is not worth a collection.
 func (ix *Index) settle() {
@@ -85,7 +103,8 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 	}
 	ix.Events.Category = b.cols.category.gather(rows)
 	externals := ix.inNewRows(b.externals, rows)
-	rows, b.externals = nil, nil
+	comms := commsInNewRows(b.opComms, rows)
+	rows, b.externals, b.opComms = nil, nil, nil
 	ix.settle()
 	for i, n := range ix.Events.Name {
 		if other, ok := b.renamed[n]; ok {
@@ -96,6 +115,7 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 	flows, launchFlows := b.flows, b.launchFlows
 	b.names, b.flows, b.launchFlows, b.n = nil, nil, nil, 0
 	ix.settle()
+	ix.opComms = comms
 	if err := ix.link(ctx, flows, externals, launchFlows); err != nil {
 		return nil, err
 	}
@@ -135,6 +155,7 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow, externals []exte
 			return err
 		}
 	}
+	ix.collectivesFromOps()
 	ix.settle()
 	if err := ix.linkBackward(ctx, flows); err != nil {
 		return err

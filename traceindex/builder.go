@@ -33,6 +33,7 @@ type Builder struct {
 	flows       []forwardFlow
 	externals   []externalID
 	launchFlows []launchFlow
+	opComms     []opCollective
 }
 
 type threadKey struct {
@@ -204,6 +205,20 @@ func (b *Builder) Reclassify(thread ThreadID, gpu bool, of func(name string) Cat
 		if b.cols.thread.at(row) == thread && b.cols.category.at(row) == CategoryOther {
 			b.cols.category.set(row, of(b.names.texts[b.cols.name.at(row)]))
 		}
+	}
+}
+
+// opCollective is what an op says of the collective it starts.
+type opCollective struct {
+	row        EventID
+	collective int32
+}
+
+// NextCollective tells what the op that is added next says of the collective it starts (record_param_comms): its kernel says the
+// same since torch 2.5, and nothing before.
+func (b *Builder) NextCollective(c Collective) {
+	if b.n < math.MaxInt32 {
+		b.opComms = append(b.opComms, opCollective{EventID(b.n), b.AddCollective(c)})
 	}
 }
 

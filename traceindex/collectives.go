@@ -120,6 +120,39 @@ func (r *Run) meet(v Rendezvous) Rendezvous {
 	return v
 }
 
+// collectivesFromOps gives NCCL kernels without metadata that of the op they were launched in.
+func (ix *Index) collectivesFromOps() {
+	defer func() { ix.opComms = nil }()
+	if len(ix.opComms) == 0 {
+		return
+	}
+	type detailFor struct{ detail, collective int32 }
+	made := map[detailFor]int32{}
+	for _, g := range ix.GPUEvents {
+		d := ix.Events.Detail[g]
+		if d < 0 || ix.GPU[d].Collective >= 0 || ix.Launch[g] == NoEvent || !IsCollective(ix.Name(g)) {
+			continue
+		}
+		for p := ix.Launch[g]; p != NoEvent; p = ix.Parent[p] {
+			c, ok := ix.opComms[p]
+			if !ok {
+				continue
+			}
+			key := detailFor{d, c}
+			row, ok := made[key]
+			if !ok {
+				row = int32(len(ix.GPU))
+				detail := ix.GPU[d]
+				detail.Collective = c
+				ix.GPU = append(ix.GPU, detail)
+				made[key] = row
+			}
+			ix.Events.Detail[g] = row
+			break
+		}
+	}
+}
+
 // CollectiveOf is the metadata of an NCCL kernel; false if the file has none for it.
 func (ix *Index) CollectiveOf(e EventID) (Collective, bool) {
 	d, ok := ix.GPUDetailOf(e)

@@ -21,8 +21,9 @@ type Index struct {
 
 	// Parent is the enclosing host event on the same thread (NoEvent for roots and for everything that is no host event).
 	// "Python parent id" decides where it is there, containment in time otherwise; ends are clamped (EndNs).
-	Parent []EventID
-	rows   int // number of events, known before the columns are
+	Parent  []EventID
+	rows    int               // number of events, known before the columns are
+	opComms map[EventID]int32 // ops that start collectives → row of Collectives; only while linking
 
 	// subtreeEnd is, per event, the row after its last descendant.
 	subtreeEnd []EventID

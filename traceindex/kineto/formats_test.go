@@ -124,3 +124,23 @@ func TestBaseTime(t *testing.T) {
 		}
 	}
 }
+
+// Before torch 2.5 only the op that starts a collective says what it is.
+func TestCollectiveOfOp(t *testing.T) {
+	ix, err := readAll([]byte(`{"traceEvents":[
+{"ph":"X","cat":"cpu_op","name":"record_param_comms","pid":1,"tid":1,"ts":10,"dur":50,"args":{"External id":4,"Collective name":"allreduce","Process Group Name":"0","Process Group Ranks":"[0, 1]","Group size":2,"dtype":"Float","In msg nelems":12,"Seq":7}},
+{"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernelExC","pid":1,"tid":1,"ts":20,"dur":5,"args":{"correlation":9}},
+{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL","pid":0,"tid":20,"ts":30,"dur":40,"args":{"device":0,"stream":20,"correlation":9}},
+{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce_Sum_f32_RING_LL","pid":0,"tid":20,"ts":80,"dur":40,"args":{"device":0,"stream":20,"correlation":10}}]}`), blockBytes, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, ok := ix.CollectiveOf(ix.GPUEvents[0])
+	want := traceindex.Collective{Name: "allreduce", GroupName: "0", Ranks: "[0, 1]", GroupSize: 2, Type: "Float", InElements: 12, Sequence: 7}
+	if d := cmp.Diff(want, c); !ok || d != "" {
+		t.Errorf("%t %s", ok, d)
+	}
+	if _, ok := ix.CollectiveOf(ix.GPUEvents[1]); ok {
+		t.Error("a kernel without a launch has a collective")
+	}
+}

@@ -207,6 +207,9 @@ func (p *parser) emit(b []byte, at int) {
 	switch k.category {
 	case traceindex.CategoryOp:
 		ev.Link, ev.Detail = uint64(e.external), p.opDetail(b)
+		if !e.collective.empty() && e.phase == 'X' {
+			p.b.NextCollective(p.collectiveOf(b))
+		}
 	case traceindex.CategoryAnnotation:
 		ev.Link = uint64(e.external)
 	case traceindex.CategoryPython:

@@ -27,7 +27,7 @@ import (
 const (
 	cacheSuffix = ".index"
 	// cacheVersion is raised when the same bytes would be indexed differently.
-	cacheVersion = 3
+	cacheVersion = 4
 	// maxCacheBytes bounds the whole folder; the entries longest unused go first.
 	maxCacheBytes = 4 << 30
 	// minCachedBytes: smaller files are read faster than it matters.
