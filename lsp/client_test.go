@@ -43,6 +43,13 @@ type fakeClient struct {
 	arrived chan struct{}
 }
 
+// answer sets what the client answers to a request of the server.
+func (c *fakeClient) answer(method string, result any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked[method] = func(json.RawMessage) (any, *rpcError) { return result, nil }
+}
+
 // hold keeps the answers to a method back until release is closed.
 func (c *fakeClient) hold(method string, release chan struct{}) {
 	c.held = map[string]chan struct{}{method: release}
@@ -390,7 +397,7 @@ func workspaceOf(t testing.TB, files map[string]string) string {
 // waitFor waits, on the real clock, for a notification whose params hold all of the words.
 func (c *fakeClient) waitFor(method string, words ...string) {
 	c.t.Helper()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(5 * time.Minute)
 	for {
 		c.mu.Lock()
 		for _, m := range c.got {
@@ -407,7 +414,7 @@ func (c *fakeClient) waitFor(method string, words ...string) {
 		select {
 		case <-c.arrived:
 		case <-deadline:
-			c.t.Fatalf("no %s with %q for half a minute", method, words)
+			c.t.Fatalf("no %s with %q for five minutes", method, words)
 		}
 	}
 }

@@ -105,13 +105,8 @@ func TestSettingsFromAllPlacesAndLive(t *testing.T) {
 	uri := pathURI(filepath.Join(dir, "a.py"))
 	file := filepath.Join(dir, "stepline.toml")
 	session(t, Options{}, func(t *testing.T, c *fakeClient) {
-		fromClient := object{}
-		c.asked["workspace/configuration"] = func(params json.RawMessage) (any, *rpcError) {
-			if !strings.Contains(string(params), `"section":"stepline"`) {
-				t.Errorf("asked for %s", params)
-			}
-			return []any{fromClient}, nil
-		}
+		configured := func(section object) { c.answer("workspace/configuration", []any{section}) }
+		configured(object{})
 		check := func(when string, want int) {
 			t.Helper()
 			if _, found := c.published(uri); len(found) != want {
@@ -121,7 +116,7 @@ func TestSettingsFromAllPlacesAndLive(t *testing.T) {
 		c.initialize(dir, fullCapabilities(), object{"rules": object{"ignore": []string{"IOL003"}}})
 		c.open(uri, loads)
 		check("initializationOptions ignore the rule", 0)
-		fromClient = object{"rules": object{"ignore": []string{}}}
+		configured(object{"rules": object{"ignore": []string{}}})
 		c.notify("workspace/didChangeConfiguration", object{"settings": nil})
 		check("workspace/configuration says otherwise", 1)
 		write := func(text string) {
@@ -134,6 +129,9 @@ func TestSettingsFromAllPlacesAndLive(t *testing.T) {
 		check("the file wins for rules", 0)
 		write("[rules\nignore = [\"IOL\"]\n")
 		check("a file that is no TOML is told and its settings do not hold", 1)
+		if asked := c.received("workspace/configuration"); len(asked) == 0 || !strings.Contains(string(asked[0].Params), `"section":"stepline"`) {
+			t.Errorf("asked for %+v", asked)
+		}
 		messages := c.received("window/showMessage")
 		if len(messages) != 1 || !strings.Contains(string(messages[0].Params), "stepline.toml:1") {
 			t.Errorf("messages %+v", messages)
@@ -151,7 +149,7 @@ func TestSettingsFromAllPlacesAndLive(t *testing.T) {
 		}
 		c.notify("textDocument/didSave", object{"textDocument": object{"uri": pathURI(file)}})
 		c.notify("workspace/didChangeConfiguration", object{"settings": object{"stepline": object{"rules": object{"select": []string{"SYN"}}}}})
-		fromClient = nil
+		configured(nil)
 		c.notify("workspace/didChangeConfiguration", object{"settings": object{"stepline": object{"rules": object{"select": []string{"SYN"}}}}})
 		check("a pushed setting", 0)
 	})

@@ -86,9 +86,7 @@ func playModel(t *testing.T, encoding string, steps []step) (trouble string) {
 	}
 	c := startClient(t, Options{NoWatch: true})
 	m := &model{c: c, dir: dir, open: map[string]string{}, version: map[string]int{}, settings: object{}}
-	c.asked["workspace/configuration"] = func(json.RawMessage) (any, *rpcError) {
-		return []any{m.settings}, nil
-	}
+	c.answer("workspace/configuration", []any{m.settings})
 	can := fullCapabilities()
 	can["general"] = object{"positionEncodings": []string{encoding}}
 	c.initialize(dir, can, object{"autoDiscover": false})
@@ -125,6 +123,7 @@ func (m *model) play(s step, enc text.Encoding) {
 		}
 	case s.Kind == 3:
 		m.settings = modelSettings[s.Setting]
+		m.c.answer("workspace/configuration", []any{m.settings})
 		m.c.notify("workspace/didChangeConfiguration", object{"settings": nil})
 		synctest.Wait()
 	case s.Kind == 4: // the file changes on disk

@@ -253,7 +253,8 @@ func TestStopEndsAtOnceWithWorkRunning(t *testing.T) {
 
 func TestClientThatDoesNotRead(t *testing.T) {
 	w := newWriter(io.Discard, zap.NewNop()) // not running: nothing is taken
-	big := bytes.Repeat([]byte("x"), 16<<20)
+	w.soft, w.hard = 64<<10, 96<<10
+	big := bytes.Repeat([]byte("x"), 16<<10)
 	for i := range 100 {
 		w.send(item{body: big, droppable: true, key: fmt.Sprint(i % 3)})
 	}
@@ -263,7 +264,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	for i := range 20 {
 		w.send(item{body: []byte(fmt.Sprintf(`{"jsonrpc":"2.0","id":"q\"%d","result":"%s"}`, i, big)), answer: true})
 	}
-	if w.bytes > hardLimit {
+	if w.bytes > w.hard {
 		t.Errorf("%d bytes are kept", w.bytes)
 	}
 	last := string(w.queue[len(w.queue)-1].body)

@@ -29,8 +29,9 @@ type item struct {
 
 // writer owns the output: one goroutine writes, senders never wait.
 type writer struct {
-	out io.Writer
-	log *zap.Logger
+	out        io.Writer
+	log        *zap.Logger
+	soft, hard int // the limits, in bytes
 
 	mu      sync.Mutex
 	wake    sync.Cond
@@ -45,7 +46,7 @@ type writer struct {
 }
 
 func newWriter(out io.Writer, log *zap.Logger) *writer {
-	w := &writer{out: out, log: log, byKey: map[string]int{}, ended: make(chan struct{})}
+	w := &writer{out: out, log: log, soft: softLimit, hard: hardLimit, byKey: map[string]int{}, ended: make(chan struct{})}
 	w.wake.L = &w.mu
 	return w
 }
@@ -66,8 +67,8 @@ func (w *writer) send(it item) {
 		w.bytes -= len(old.body)
 		*old = item{}
 	}
-	if w.bytes+len(it.body) > softLimit {
-		if it.droppable || w.bytes > hardLimit {
+	if w.bytes+len(it.body) > w.soft {
+		if it.droppable || w.bytes > w.hard {
 			w.drop()
 			return
 		}
