@@ -21,8 +21,11 @@ import (
 	"stepline/traceindex/nsys"
 )
 
-// largeBytes is the size of inputs from which memory is kept tight for the rest of the process.
-const largeBytes = 16 << 20
+// largeBytes and immenseBytes are the sizes of inputs from which memory is kept tight for the rest of the process.
+const (
+	largeBytes   = 16 << 20
+	immenseBytes = 1 << 30
+)
 
 // Options change how inputs are opened. The zero value is good.
 type Options struct {
@@ -63,9 +66,12 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 	for _, in := range inputs {
 		total += in.size
 	}
-	if total > largeBytes {
-		// The heap of a large run is columns without pointers: a collection costs next to nothing, letting the heap double
-		// before one costs the machine's memory.
+	// The heap of a large run is columns without pointers: a collection costs little, letting the heap double before one
+	// costs the machine's memory.
+	switch {
+	case total > immenseBytes:
+		debug.SetGCPercent(10)
+	case total > largeBytes:
 		debug.SetGCPercent(20)
 	}
 	progress := newProgress(opts.Progress, total)
