@@ -22,6 +22,8 @@ type Attention struct {
 	Dropout *pyscan.Call
 	// Plain: only what scaled_dot_product_attention does itself is between the products, so that one call can take their place.
 	Plain bool
+	// Kept: the scores or weights are returned or stored.
+	Kept bool
 	// statements are the assignments that belong to it.
 	statements []pyscan.Stmt
 }
@@ -55,10 +57,11 @@ type tracked struct {
 }
 
 var (
-	maskWords   = regexp.MustCompile(`(?i)mask|causal|triu|tril`)
-	biasWords   = regexp.MustCompile(`(?i)bias|rel|alibi|pos|rpe`)
-	dropWord    = regexp.MustCompile(`(?i)drop`)
-	fusedByName = regexp.MustCompile(`scaled_dot_product_attention|flash_attn|xformers|memory_efficient_attention|flex_attention`)
+	maskWords    = regexp.MustCompile(`(?i)mask|causal|triu|tril`)
+	biasWords    = regexp.MustCompile(`(?i)bias|rel|alibi|pos|rpe`)
+	dropWord     = regexp.MustCompile(`(?i)drop`)
+	veryNegative = regexp.MustCompile(`inf|-\s*1e|-\s*\d{4}|finfo|\.min|(?i)neg|min`)
+	fusedByName  = regexp.MustCompile(`scaled_dot_product_attention|flash_attn|xformers|memory_efficient_attention|flex_attention`)
 )
 
 // Attentions are the functions' written-out attentions whose weights are used for nothing else.
@@ -66,10 +69,18 @@ func (f *Facts) Attentions() []*Attention {
 	if !strings.Contains(f.File.Text, "softmax") && !strings.Contains(f.File.Text, "Softmax") {
 		return nil
 	}
+	fused := map[*pyscan.Function]bool{} // functions whose written-out attention is the fallback of a fused one
+	for _, s := range f.Sites {
+		switch n := s.Node.(type) {
+		case *pyscan.Attribute:
+			fused[s.Def()] = fused[s.Def()] || fusedByName.MatchString(n.Attr)
+		case *pyscan.Name:
+			fused[s.Def()] = fused[s.Def()] || fusedByName.MatchString(n.ID)
+		}
+	}
 	var out []*Attention
 	for _, fn := range f.File.Functions {
-		if fn.Name == "<module>" || fn.Name == "<lambda>" || fn.Comprehension != nil || !strings.Contains(strings.ToLower(f.File.Text[fn.Start:fn.End]), "softmax") ||
-			fusedByName.MatchString(f.File.Text[fn.Start:fn.End]) {
+		if fn.Name == "<module>" || fn.Name == "<lambda>" || fn.Comprehension != nil || fused[fn] || !strings.Contains(strings.ToLower(f.File.Text[fn.Start:fn.End]), "softmax") {
 			continue
 		}
 		scan := &attentionScan{f: f, env: map[string]*tracked{}, used: map[*pyscan.Name]bool{}, seen: map[string][]*Attention{}}
@@ -79,7 +90,7 @@ func (f *Facts) Attentions() []*Attention {
 			}
 		}
 		for _, a := range scan.found {
-			if scan.weightsStay(fn, a) {
+			if !a.Kept && scan.weightsStay(fn, a) {
 				out = append(out, a)
 			}
 		}
@@ -99,6 +110,7 @@ func (a *attentionScan) statement(s *Site) {
 		}
 		name, ok := n.Targets[0].(*pyscan.Name)
 		if !ok {
+			a.kept(t)
 			return
 		}
 		a.bind(name.ID, t, n)
@@ -110,9 +122,16 @@ func (a *attentionScan) statement(s *Site) {
 		a.used[name] = true
 		a.bind(name.ID, a.binary(a.env[name.ID], n.Op, n.Value), n)
 	case *pyscan.Return:
-		a.eval(n.Value)
+		a.kept(a.eval(n.Value))
 	case *pyscan.ExprStmt:
 		a.eval(n.Value)
+	}
+}
+
+// kept: scores or weights that are returned or stored are not the attention's alone.
+func (a *attentionScan) kept(t *tracked) {
+	if t != nil {
+		t.Kept = true
 	}
 }
 
@@ -162,6 +181,8 @@ func (a *attentionScan) binary(t *tracked, op string, other pyscan.Expr) *tracke
 	switch {
 	case t.stage != stageScores:
 		return custom(t)
+	case (op == "*" || op == "/") && a.f.Value(other).onGPU():
+		return custom(t) // a learned temperature; a scale must be a number
 	case (op == "*" || op == "/") && !maskWords.MatchString(text):
 		if t.Scale != nil || len(t.Masks) > 0 {
 			t.Plain = false
@@ -324,7 +345,7 @@ func (a *attentionScan) softmax(e *pyscan.Call, t *tracked, dim pyscan.Expr) *tr
 func (a *attentionScan) method(t *tracked, name string, e *pyscan.Call) *tracked {
 	switch name {
 	case "masked_fill", "masked_fill_":
-		if t.stage == stageScores && len(e.Args) == 2 {
+		if t.stage == stageScores && len(e.Args) == 2 && veryNegative.MatchString(a.f.Text(e.Args[1])) {
 			t.Masks = append(t.Masks, AttentionMask{Hidden: e.Args[0]})
 			return t
 		}

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"path"
 	"regexp"
 	"strings"
 
@@ -323,32 +324,55 @@ type SizeEvidence struct {
 // training loop; nil if nothing does.
 func (f *Facts) VaryingSizes() *SizeEvidence {
 	for _, x := range f.project.files {
-		if !x.mentions("pad_sequence", "interpolate") || testPath.MatchString(x.file.Path) {
+		if !x.mentions("pad_sequence", "interpolate") || testPath.MatchString(x.file.Path) || !f.near(x.file) {
 			continue
 		}
 		x.ready()
 		for _, s := range x.tree.Calls {
 			call := s.Call()
-			path := x.resolve(call.Func, s.Function, 0)
+			name := x.resolve(call.Func, s.Function, 0)
 			def := s.Def()
 			switch {
-			case path == "torch.nn.utils.rnn.pad_sequence" && def != nil:
+			case name == "torch.nn.utils.rnn.pad_sequence" && def != nil:
 				if h, _ := f.analysis.functionHeat(x, def, nil); h != nil && h.Kind == InItem || strings.Contains(strings.ToLower(def.Name), "collat") {
 					return &SizeEvidence{Place{x.file, s.Range()}, "each batch is padded to its own longest item"}
 				}
-			case path == "torch.nn.functional.interpolate":
+			case name == "torch.nn.functional.interpolate":
 				h, _ := f.analysis.siteHeat(x, s, nil)
 				if h == nil || h.Kind == InForward || def == nil {
 					continue
 				}
 				size := Argument(call, 1, "size")
-				if name, ok := size.(*pyscan.Name); ok && randomText.MatchString(x.file.Text[def.Start:s.Range().Start]) && x.tree.randomName(name.ID, def, 0) {
+				if side, ok := size.(*pyscan.Name); ok && !x.underOption(s) && x.tree.randomName(side.ID, def, 0) {
 					return &SizeEvidence{Place{x.file, s.Range()}, "batches are rescaled to a random size"}
 				}
 			}
 		}
 	}
 	return nil
+}
+
+// underOption reports whether a statement stands under a test of a setting, which may be off: an attribute such as
+// `opt.multi_scale`, or a lone name.
+func (x *fileIndex) underOption(s *Site) bool {
+	for at := s; at.Parent != nil; at = at.Parent {
+		branch, ok := at.Parent.Node.(*pyscan.If)
+		if !ok {
+			continue
+		}
+		switch branch.Test.(type) {
+		case *pyscan.Attribute, *pyscan.Name:
+			return true
+		}
+	}
+	return false
+}
+
+// near reports whether another file lies in this file's folder, above it or below it: collections of programs hold files that
+// have nothing to do with each other.
+func (f *Facts) near(other *pyscan.File) bool {
+	a, b := path.Dir(f.File.Path)+"/", path.Dir(other.Path)+"/"
+	return a == "./" || b == "./" || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
 var randomText = regexp.MustCompile(`random|randint|randrange|choice`)
@@ -389,19 +413,19 @@ var (
 func (f *Facts) FixedSizes() *SizeEvidence {
 	var out *SizeEvidence
 	for _, x := range f.project.files {
-		if !x.mentions("torchvision") || testPath.MatchString(x.file.Path) {
+		if !x.mentions("torchvision") || testPath.MatchString(x.file.Path) || !f.near(x.file) {
 			continue
 		}
 		x.ready()
 		for _, s := range x.tree.Calls {
 			call := s.Call()
-			path := x.resolve(call.Func, s.Function, 0)
+			name := x.resolve(call.Func, s.Function, 0)
 			switch {
-			case fixedDatasets.MatchString(path) && out == nil:
+			case fixedDatasets.MatchString(name) && out == nil:
 				out = &SizeEvidence{Place{x.file, call.Func.Range()}, "all images have one size"}
-			case fixedCrops.MatchString(path):
+			case fixedCrops.MatchString(name):
 				size := Argument(call, 0, "size")
-				if lastPart(path) == "Resize" {
+				if lastPart(name) == "Resize" {
 					if _, pair := size.(*pyscan.Tuple); !pair {
 						continue
 					}

@@ -15,6 +15,12 @@ import (
 	"stepline/rules/cmp001"
 	"stepline/rules/cmp002"
 	"stepline/rules/cmp003"
+	"stepline/rules/cmp004"
+	"stepline/rules/cmp005"
+	"stepline/rules/cmp006"
+	"stepline/rules/cmp007"
+	"stepline/rules/cmp008"
+	"stepline/rules/cmp009"
 	"stepline/rules/dat001"
 	"stepline/rules/dat002"
 	"stepline/rules/dat003"
@@ -128,6 +134,12 @@ var all = []*rules.Rule{
 	cmp001.Rule,
 	cmp002.Rule,
 	cmp003.Rule,
+	cmp004.Rule,
+	cmp005.Rule,
+	cmp006.Rule,
+	cmp007.Rule,
+	cmp008.Rule,
+	cmp009.Rule,
 	mem001.Rule,
 	mem002.Rule,
 	mem003.Rule,

@@ -16,7 +16,7 @@ var Rule = &rules.Rule{
 	ID:       "PRF003",
 	Name:     "heavy-profiler-flags",
 	Summary:  "the profiler records shapes, stacks and memory for the whole run",
-	Severity: rules.Info,
+	Severity: rules.Warning,
 	Fix:      rules.Unsafe,
 	Page:     page,
 	Check:    check,

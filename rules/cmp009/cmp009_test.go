@@ -1,0 +1,9 @@
+package cmp009
+
+import (
+	"testing"
+
+	"stepline/rules/internal/rulestest"
+)
+
+func TestRule(t *testing.T) { rulestest.Run(t, Rule) }
