@@ -181,7 +181,7 @@ func (f *flow) comprehension(c *pyscan.Comprehension) *Value {
 // variable is a name's value: of this function, of the functions and the module around it, or a definition.
 func (f *flow) variable(e *pyscan.Name) *Value {
 	if v, ok := f.env[e.ID]; ok {
-		if v.Kind == Unknown {
+		if v.Kind == Unknown || v.Kind == GPUOutput {
 			return f.byUse(e.ID, v)
 		}
 		return v
@@ -222,6 +222,10 @@ func definitionValue(d definition) *Value {
 // byUse: a variable of unknown origin that backward() is called on is a loss; one whose parameters() are asked is a module.
 func (f *flow) byUse(key string, v *Value) *Value {
 	switch {
+	case f.losses[key] && v.Kind == GPUOutput: // backward is a tensor's
+		return gpuValue
+	case v.Kind == GPUOutput:
+		return v
 	case f.losses[key] && f.x.namesGPU: // code that never names a device may well train on the CPU
 		return gpuValue
 	case f.modules[key]:
@@ -356,8 +360,10 @@ func (f *flow) subscript(e *pyscan.Subscript) *Value {
 // arithmetic is what an operator makes of two values.
 func (f *flow) arithmetic(l, r *Value) *Value {
 	switch {
-	case l.onGPU() || r.onGPU():
+	case l.Kind == GPUTensor || r.Kind == GPUTensor:
 		return gpuValue
+	case l.onGPU() || r.onGPU(): // an output may be of any class
+		return outputValue
 	case l.Kind == Sequence && r.Kind == Sequence:
 		return sequenceOf(join(l.Elem, r.Elem))
 	case l.Kind == Sequence && r.Kind == Host:
