@@ -1,6 +1,7 @@
 package load
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -208,13 +209,11 @@ func readKey(file string) (key cacheKey, err error) {
 		return key, err
 	}
 	defer f.Close()
-	head := make([]byte, maxKeyBytes)
-	n, _ := io.ReadFull(f, head)
-	line, _, found := strings.Cut(string(head[:n]), "\n")
-	if !found {
+	line, err := bufio.NewReader(io.LimitReader(f, maxKeyBytes)).ReadBytes('\n')
+	if err != nil {
 		return key, traceindex.ErrEncoding
 	}
-	err = json.Unmarshal([]byte(line), &key)
+	err = json.Unmarshal(line, &key)
 	return key, err
 }
 
@@ -311,7 +310,8 @@ func (w *offsetWriter) Seek(offset int64, whence int) (int64, error) {
 	return at - w.base, err
 }
 
-// makeRoom removes the entries longest unused until size more bytes fit, and what an interrupted writer left behind.
+// makeRoom removes the entries longest unused until size more bytes fit, those of traces that are gone, and what an interrupted
+// writer left behind.
 func makeRoom(dir string, size int64) {
 	files, err := os.ReadDir(dir)
 	if err != nil {
@@ -333,6 +333,8 @@ func makeRoom(dir string, size int64) {
 		switch {
 		case strings.HasPrefix(f.Name(), tempPrefix) && time.Since(info.ModTime()) > time.Hour:
 			_ = os.Remove(path)
+		case strings.HasSuffix(f.Name(), cacheSuffix) && inputGone(path):
+			_ = os.Remove(path)
 		case strings.HasSuffix(f.Name(), cacheSuffix):
 			entries = append(entries, entry{path, info.Size(), info.ModTime()})
 			total += info.Size()
@@ -347,6 +349,16 @@ func makeRoom(dir string, size int64) {
 			total -= e.bytes
 		}
 	}
+}
+
+// inputGone reports whether an entry's trace is no longer where it was.
+func inputGone(file string) bool {
+	key, err := readKey(file)
+	if err != nil || key.Path == "" {
+		return false
+	}
+	_, err = os.Stat(key.Path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // rename gives a cached index the path its input has been opened by now.

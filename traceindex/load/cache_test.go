@@ -195,6 +195,21 @@ func TestMakeRoomRemovesTheLongestUnused(t *testing.T) {
 	}
 }
 
+func TestCacheForgetsWhatIsGone(t *testing.T) {
+	path := cachedTrace(t)
+	openOne(t, path, Options{})
+	oneEntry(t)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	other := filepath.Join(t.TempDir(), "other.json.gz")
+	copyFile(t, "../../testdata/traces/compile/trace.json.gz", other)
+	openOne(t, other, Options{})
+	if e := oneEntry(t); e.Input != other {
+		t.Errorf("the cache holds %s", e.Input)
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	ix, err := Open(context.Background(), []string{filepath.Join(casesDir, "47-backward-thread/input.json")}, Options{NoCache: true})
 	if err != nil {
