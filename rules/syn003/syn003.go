@@ -31,7 +31,7 @@ func check(p *rules.Pass) {
 			continue
 		}
 		hot := p.Hot(at)
-		if hot == nil || hot.Kind == rules.OptimizerStep || hot.Kind == rules.InForward {
+		if hot == nil || hot.Kind == rules.OptimizerStep {
 			continue
 		}
 		p.ReportHot(at, hot, rules.Finding{
