@@ -3,7 +3,6 @@ package traceindex
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"maps"
 	"runtime/debug"
 	"slices"
@@ -148,7 +147,7 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow, externals []exte
 	}
 	if n := ix.dropDuplicates(); n > 0 {
 		ix.Warnings = append(ix.Warnings, Warning{Code: "duplicate-events", File: ix.Meta.File,
-			Message: fmt.Sprintf("%d GPU events are in the file twice and count once", n)})
+			Message: plural(n, "GPU event is in the file twice and counts once", "GPU events are in the file twice and count once")})
 		ix.gpuEventsInOrder()
 		ix.launchRows = nil
 		if err := ix.linkLaunches(ctx, externals, launchFlows); err != nil {

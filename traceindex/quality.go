@@ -26,8 +26,8 @@ func (ix *Index) judgeQuality() {
 				worst = e
 			}
 		}
-		warn("impossible-duration", "%d GPU events run over later events of their own stream and are cut to the next one's start: %s recorded, %s counted; the longest is %q with %s recorded, %s counted",
-			len(over), microseconds(raw), microseconds(cut), shorten(ix.Name(worst)), microseconds(ix.Events.DurNs[worst]), microseconds(ix.GPUDurNs(worst)))
+		warn("impossible-duration", "%s over later events of the same stream, which cannot be, and counts up to the next one's start: %s recorded, %s counted; the longest is %q with %s recorded, %s counted",
+			plural(len(over), "GPU event runs", "GPU events run"), microseconds(raw), microseconds(cut), shorten(ix.Name(worst)), microseconds(ix.Events.DurNs[worst]), microseconds(ix.GPUDurNs(worst)))
 	}
 }
 
@@ -57,13 +57,13 @@ func (ix *Index) Quality() []Warning {
 		note("no-sequence-numbers", "no op has a sequence number: backward time cannot be put on forward lines")
 	}
 	if n := len(ix.LaunchesWithoutWork()); n > 0 {
-		note("no-gpu-work-seen", "%d launches have no GPU work seen in the file: they ran after recording ended, or were not recorded", n)
+		note("no-gpu-work-seen", "%s no GPU work seen in the file: it ran after recording ended, or was not recorded", plural(n, "launch has", "launches have"))
 	}
 	if n := len(ix.UnlinkedGPUEvents()); n > 0 {
-		note("no-launch-seen", "%d of %d GPU events have no launch in the file: they were started before recording began, or carry no correlation id", n, len(ix.GPUEvents))
+		note("no-launch-seen", "of %d GPU events, %d have no launch in the file: started before recording began, or without a correlation id", len(ix.GPUEvents), n)
 	}
 	if n := len(ix.clamps); n > 0 {
-		note("cut-frames", "%d frames end after their callers in the file (their return was not seen) and are cut to them", n)
+		note("cut-frames", "%s after the caller in the file (the return was not seen) and counts up to the caller's end", plural(n, "frame ends", "frames end"))
 	}
 	overheads := ix.OverheadNs()
 	names := make([]string, 0, len(overheads))
@@ -75,6 +75,14 @@ func (ix *Index) Quality() []Warning {
 		note("profiler-overhead", "%s of profiler overhead: %s", microseconds(overheads[name]), name)
 	}
 	return notes
+}
+
+// plural is the number with the words that go with it.
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 func microseconds(ns int64) string {
