@@ -7,9 +7,11 @@
 // synchronisations (sync.go) and copies (copies.go). What fits no line is accounted for with its reason (unattributed.go).
 //
 // The files: sources.go and paths.go find the source of a recorded path; tokens.go reads event names; facts.go and locals.go
-// say what a file and a function know about the names they call; names.go, graph.go and match.go hold the tables and costs;
-// starts.go finds a frame's function and where in it the frame began; frames.go walks a rank's frames; timeline.go says which
-// line a thread was in when; edits.go moves lines along when the source changes after recording.
+// say what a file and a function know about the names they call; names.go, tensors.go, graph.go, gates.go, match.go and
+// families.go hold the tables and costs; arguments.go decides branches by what a caller passed; compiled.go knows torch.compile;
+// starts.go and edits.go find a frame's function, also after edits, and where in it the frame began; callers.go uses
+// recorded call lines, callstacks.go those of old traces; frames.go walks a rank's frames, segments.go divides their time and
+// timeline.go says which line a thread was in when.
 //
 // Importers: analysis, diagnose and rules (prices) read Attribution. It imports pyscan and traceindex.
 package attribute
