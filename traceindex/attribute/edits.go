@@ -2,9 +2,11 @@ package attribute
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 
 	"stepline/pyscan"
+	"stepline/traceindex"
 )
 
 // functionFinder finds recorded functions in a file that may have been edited since: code above them was inserted or removed, so
@@ -101,4 +103,99 @@ func (f *functionFinder) find(name, qualified string, line int) (fn *pyscan.Func
 		return unmoved, unmovedResumed, line
 	}
 	return fn, resumed, at
+}
+
+// Move brings the places of one file to a newer text of it, in which its statements stand on other lines. line gives the new line of
+// an old one, 0 if it is gone, and whether what is there is the same: it is not in functions that changed inside. Their time is then
+// on the function as a whole, never guessed anew. Call it before the Attribution is shared.
+func (a *Attribution) Move(path string, newer *pyscan.File, line func(old int) (now int, fresh bool)) {
+	older := a.Files[path]
+	if older == nil || older.Text == newer.Text {
+		return
+	}
+	a.Files[path] = newer
+	changed := map[string]bool{}
+	for i := range a.places.places {
+		p := &a.places.places[i]
+		if p.File != path || p.Missing {
+			continue
+		}
+		if moved, ok := movedPlace(*p, line); ok {
+			*p = moved
+			continue
+		}
+		if p.Function != "<module>" {
+			changed[p.Function] = true
+		}
+		*p = wholeFunction(*p, older, line)
+	}
+	for _, r := range a.ranks {
+		a.resettle(r, path)
+	}
+	functions := make([]string, 0, len(changed))
+	for f := range changed {
+		functions = append(functions, f)
+	}
+	slices.Sort(functions)
+	for _, f := range functions {
+		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "changed-since-recording", File: path,
+			Message: fmt.Sprintf("%s in %s has changed since it was recorded: its time is shown on the function, not on its lines", f, path)})
+	}
+}
+
+// resettle gives the GPU events of a file's places the reasons that the places now have.
+func (a *Attribution) resettle(r *rankPlaces, path string) {
+	for i := range r.gpu {
+		g := &r.gpu[i]
+		if g.place == noPlace || a.places.places[g.place].File != path {
+			continue
+		}
+		switch g.Reason {
+		case "", reasonAmbiguous, reasonChanged:
+			g.Reason = ""
+			*g = a.settle(*g)
+		}
+	}
+}
+
+// movedPlace is a place on its new lines; false if one of them is gone or not the same.
+func movedPlace(p Place, line func(int) (int, bool)) (Place, bool) {
+	if p.Line > 0 {
+		now, fresh := line(p.Line)
+		if now == 0 || !fresh {
+			return p, false
+		}
+		p.Line = now
+	}
+	candidates := make([]int, 0, len(p.Candidates))
+	for _, c := range p.Candidates {
+		now, fresh := line(c)
+		if now == 0 || !fresh {
+			return p, false
+		}
+		candidates = append(candidates, now)
+	}
+	slices.Sort(candidates)
+	if p.Candidates != nil {
+		p.Candidates = candidates
+	}
+	return p, true
+}
+
+// wholeFunction is the function of a place that cannot be moved.
+func wholeFunction(p Place, older *pyscan.File, line func(int) (int, bool)) Place {
+	at := p.Line
+	if at == 0 && len(p.Candidates) > 0 {
+		at = p.Candidates[0]
+	}
+	whole := Place{File: p.File, Function: p.Function, Confidence: traceindex.ConfidenceFunction, Compiled: p.Compiled}
+	for _, fn := range older.Functions {
+		if definition(fn) == fn && functionName(fn) == p.Function && fn.FirstLine <= at && at <= fn.LastLine && fn.Parent != nil {
+			if now, _ := line(fn.DefLine); now > 0 {
+				whole.Line = now
+			}
+		}
+	}
+	whole.Missing = whole.Line == 0
+	return whole
 }

@@ -175,3 +175,65 @@ func TestPaths(t *testing.T) {
 		}
 	})
 }
+
+// TestMove attributes to the text that was recorded and brings the result to an edited one.
+func TestMove(t *testing.T) {
+	script := readText(t, "gpt/gpt.py")
+	edited := "# inserted\n" + strings.Replace(script, "        return self.down(F.gelu(self.up(x)))", "        x = self.up(x)\n        return self.down(F.relu(x))", 1)
+	edited = strings.Replace(edited, "def grad_norm(model):", "def norm_of(model):", 1)
+	root := project(t, map[string]string{"gpt.py": edited})
+	run, err := load.Open(context.Background(), []string{filepath.Join(tracesFolder, "gpt/trace.json.gz")}, load.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := attribute.Directory(root, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	src.Recorded = func(recorded string) (string, bool) { return script, recorded == "gpt.py" }
+	a, err := attribute.Attribute(context.Background(), run, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := a.Costs()
+	// Lines above MLP.forward's body moved by one, those below by two; MLP.forward (62–63) changed, grad_norm (107–112) is gone.
+	a.Move("gpt.py", src.File("gpt.py"), func(old int) (int, bool) {
+		switch {
+		case old >= 107 && old <= 112:
+			return 0, false
+		case old == 62 || old == 63:
+			return old + 1, false
+		case old > 63:
+			return old + 2, true
+		}
+		return old + 1, true
+	})
+	after := a.Costs()
+	checkAccounted(t, after, nil)
+	for _, line := range []int{19, 23, 45, 95, 136} {
+		now := line + 1
+		if line > 63 {
+			now++
+		}
+		if was, is := selfNs(before, "gpt.py", line), selfNs(after, "gpt.py", now); was != is || was == 0 {
+			t.Errorf("line %d had %d ns, line %d has %d", line, was, now, is)
+		}
+	}
+	for _, l := range after.Lines {
+		if l.Function == "MLP.forward" && l.GPUNs() > 0 && (l.Line != 63 || l.Confidence != traceindex.ConfidenceFunction) {
+			t.Errorf("changed function: %+v", l)
+		}
+	}
+	gone := false
+	for _, u := range after.Unattributed {
+		gone = gone || u.Function == "grad_norm" && u.Reason == "function not in the source" && u.Ns == selfNs(before, "gpt.py", 111)
+	}
+	warned := false
+	for _, w := range after.Warnings {
+		warned = warned || w.Code == "changed-since-recording" && strings.Contains(w.Message, "MLP.forward")
+	}
+	if !gone || !warned {
+		t.Errorf("gone function accounted for: %v, changed function warned of: %v; %+v %v", gone, warned, after.Unattributed, after.Warnings)
+	}
+}

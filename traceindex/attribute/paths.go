@@ -24,6 +24,9 @@ type Workspace struct {
 	// Open is asked for a file before the disk is: the text of an editor's buffer, or a model parsed already. It may be nil.
 	// Set it before the first use.
 	Open func(path string) (*pyscan.File, bool)
+	// Recorded gives the text of a recorded path as it was when it ran, where the recording kept it; it may be nil. The alignment
+	// then reads that text and not the workspace's, which may have been edited since: Attribution.Move brings the result to it.
+	Recorded func(recorded string) (text string, ok bool)
 
 	listOnce sync.Once
 	byBase   map[string][]string // file name → workspace paths
@@ -105,6 +108,17 @@ func (w *Workspace) list() {
 // Resolve finds the workspace file of a recorded path: user mappings first, then the longest common suffix, checked against the
 // functions and lines that the trace names.
 func (w *Workspace) Resolve(recorded RecordedFile) Resolution {
+	r := w.resolve(recorded)
+	if r.File == nil || w.Recorded == nil {
+		return r
+	}
+	if text, ok := w.Recorded(recorded.Path); ok && text != r.File.Text {
+		r.File = pyscan.Parse(r.File.Path, text)
+	}
+	return r
+}
+
+func (w *Workspace) resolve(recorded RecordedFile) Resolution {
 	name := cleanRecorded(recorded.Path)
 	for _, m := range w.mappings {
 		if rest, ok := mapped(name, m); ok {
