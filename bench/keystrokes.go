@@ -15,11 +15,9 @@ import (
 	"time"
 )
 
-const keystrokes = 200
-
-// benchKeystrokes types into a 5,000-line file through the language server and times each keystroke until the diagnostics of
-// its version arrive.
-func benchKeystrokes(stepline, source string) error {
+// benchKeystrokes types into a 5,000-line file through the language server and times each keystroke until its diagnostics are
+// there. It pulls them: pushed ones come only where they differ from the last.
+func benchKeystrokes(stepline, source string, keystrokes int) error {
 	folder, err := os.MkdirTemp("", "stepline-bench")
 	if err != nil {
 		return err
@@ -39,7 +37,7 @@ func benchKeystrokes(stepline, source string) error {
 	err = session.request("initialize", map[string]any{
 		"processId": os.Getpid(), "rootUri": folderURI,
 		"workspaceFolders": []any{map[string]any{"uri": folderURI, "name": "bench"}},
-		"capabilities":     map[string]any{"textDocument": map[string]any{"publishDiagnostics": map[string]any{"versionSupport": true}}},
+		"capabilities":     map[string]any{"textDocument": map[string]any{"diagnostic": map[string]any{}}},
 	})
 	if err != nil {
 		return err
@@ -48,7 +46,8 @@ func benchKeystrokes(stepline, source string) error {
 	session.notify("initialized", map[string]any{})
 	session.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{
 		"uri": fileURI, "languageId": "python", "version": 1, "text": source}})
-	if err := session.awaitDiagnostics(fileURI, 1); err != nil {
+	pull := map[string]any{"textDocument": map[string]any{"uri": fileURI}}
+	if err := session.request("textDocument/diagnostic", pull); err != nil {
 		return err
 	}
 	line := strings.Count(source[:strings.Index(source, "def grad_norm")], "\n") + 1
@@ -61,7 +60,7 @@ func benchKeystrokes(stepline, source string) error {
 		session.notify("textDocument/didChange", map[string]any{
 			"textDocument":   map[string]any{"uri": fileURI, "version": version},
 			"contentChanges": []any{change}})
-		if err := session.awaitDiagnostics(fileURI, version); err != nil {
+		if err := session.request("textDocument/diagnostic", pull); err != nil {
 			return err
 		}
 		times = append(times, time.Since(typed))
@@ -104,11 +103,7 @@ func (s *session) stop() {
 type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
-	Params struct {
-		URI     string `json:"uri"`
-		Version int    `json:"version"`
-	} `json:"params"`
-	Error *struct {
+	Error  *struct {
 		Message string `json:"message"`
 	} `json:"error"`
 }
@@ -140,18 +135,6 @@ func (s *session) request(method string, params any) error {
 			if m.Error != nil {
 				return errors.New(m.Error.Message)
 			}
-			return nil
-		}
-	}
-}
-
-func (s *session) awaitDiagnostics(uri string, version int) error {
-	for {
-		m, err := s.read()
-		if err != nil {
-			return err
-		}
-		if m.Method == "textDocument/publishDiagnostics" && m.Params.URI == uri && m.Params.Version >= version {
 			return nil
 		}
 	}

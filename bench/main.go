@@ -15,14 +15,15 @@ import (
 func main() {
 	stepline := flag.String("stepline", "bin/stepline", "the program to measure")
 	runs := flag.Int("runs", 3, "runs of each large measurement")
+	keystrokes := flag.Int("keystrokes", 200, "keystrokes to time")
 	flag.Parse()
-	if err := bench(*stepline, *runs); err != nil {
+	if err := bench(*stepline, *runs, *keystrokes); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func bench(stepline string, runs int) error {
+func bench(stepline string, runs, keystrokes int) error {
 	stepline, err := filepath.Abs(stepline)
 	if err != nil {
 		return err
@@ -36,7 +37,7 @@ func bench(stepline string, runs int) error {
 		return err
 	}
 	benchParse(source)
-	if err := benchKeystrokes(stepline, source); err != nil {
+	if err := benchKeystrokes(stepline, source, keystrokes); err != nil {
 		return fmt.Errorf("keystrokes: %w", err)
 	}
 	return nil
