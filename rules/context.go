@@ -220,7 +220,7 @@ func (a *analysis) callee(x *fileIndex, c *Site) definition {
 	}
 	attr, ok := call.Func.(*pyscan.Attribute)
 	if !ok {
-		return definition{}
+		return a.calledObject(x, c)
 	}
 	if name, isName := attr.Value.(*pyscan.Name); isName {
 		if fn := c.Def(); fn != nil && selfOf(fn) == name.ID {
@@ -236,6 +236,20 @@ func (a *analysis) callee(x *fileIndex, c *Site) definition {
 			if m, in := a.project.method(v.Def, attr.Attr, 0); m != nil {
 				return definition{index: in, def: m}
 			}
+		}
+	}
+	return definition{}
+}
+
+// calledObject finds the `__call__` of an object of the project: timm's and MAE's `loss_scaler(loss, optimizer)` trains there.
+func (a *analysis) calledObject(x *fileIndex, c *Site) definition {
+	fl := a.at(x, c.Def(), topLevel)
+	if fl == nil {
+		return definition{}
+	}
+	if v := fl.values[c.Call().Func]; v != nil && v.Kind == Instance && v.Def.class != nil {
+		if m, in := a.project.method(v.Def, "__call__", 0); m != nil {
+			return definition{index: in, def: m}
 		}
 	}
 	return definition{}
