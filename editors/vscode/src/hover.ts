@@ -22,7 +22,15 @@ export function hoverWithLinks(hover: vscode.Hover | null | undefined, document:
   if (links.length === 0) return hover;
   const own = new vscode.MarkdownString(links.join(" · "));
   own.isTrusted = { enabledCommands: linked };
-  return new vscode.Hover([...hover.contents, own], hover.range);
+  // First, because a long hover scrolls.
+  return new vscode.Hover([own, ...hover.contents.map(unbroken)], hover.range);
+}
+
+/** Numbers in tables stay with their units: the editor breaks narrow columns at blanks. */
+function unbroken(content: vscode.MarkdownString | vscode.MarkedString): vscode.MarkdownString | vscode.MarkedString {
+  if (!(content instanceof vscode.MarkdownString)) return content;
+  content.value = content.value.replace(/^\|.*$/gm, (row) => row.replace(/(\d) (?=(ns|µs|ms|s|%|B|[kMGT]B)(?![\w]))/g, "$1\u00a0"));
+  return content;
 }
 
 export function ruleOf(diagnostic: vscode.Diagnostic): string {

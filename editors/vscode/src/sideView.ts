@@ -112,7 +112,7 @@ export class LinesList extends List<LineNode> {
   }
 }
 
-type FindingNode = { rule: string; name: string; message: string; severity: string; uri?: vscode.Uri; file: string; line: number; costUs?: number; share?: number; verdict?: string };
+type FindingNode = { rule: string; name: string; message: string; severity: string; uri?: vscode.Uri; file: string; line: number; costUs?: number; highUs?: number; share?: number; verdict?: string };
 const severities = ["error", "warning", "info", "hint"];
 
 export class FindingsList extends List<FindingNode> {
@@ -133,12 +133,12 @@ export class FindingsList extends List<FindingNode> {
     if (node) return [];
     const report = await this.model.report();
     const rows = report?.findings ? report.findings.map((f) => this.priced(f)) : this.fromDiagnostics();
-    rows.sort((a, b) => rank(a) - rank(b) || (b.costUs ?? -1) - (a.costUs ?? -1) || severities.indexOf(a.severity) - severities.indexOf(b.severity) || a.file.localeCompare(b.file) || a.line - b.line);
+    rows.sort((a, b) => rank(a) - rank(b) || (b.costUs ?? -1) - (a.costUs ?? -1) || (b.highUs ?? 0) - (a.highUs ?? 0) || severities.indexOf(a.severity) - severities.indexOf(b.severity) || a.file.localeCompare(b.file) || a.line - b.line);
     return rows.slice(0, most);
   }
 
   private priced(f: Finding): FindingNode {
-    return { ...f, uri: f.file ? fileUri(f.file, this.model.folder) : undefined, costUs: f.cost_us_per_step, share: f.cost_share };
+    return { ...f, uri: f.file ? fileUri(f.file, this.model.folder) : undefined, costUs: f.cost_us_per_step, highUs: f.cost_high_us_per_step, share: f.cost_share };
   }
 
   private fromDiagnostics(): FindingNode[] {
@@ -156,7 +156,8 @@ export class FindingsList extends List<FindingNode> {
     const item = new vscode.TreeItem(`${f.rule} ${f.name || f.message}`);
     const cost = f.verdict === "refuted" ? vscode.l10n.t("costs nothing that matters")
       : f.verdict === "not-observed" ? vscode.l10n.t("did not run")
-      : f.costUs ? `${duration(f.costUs)}${f.share ? ` · ${percent(f.share)}` : ""}` : "";
+      : f.costUs ? `${duration(f.costUs)}${f.share ? ` · ${percent(f.share)}` : ""}`
+      : f.highUs ? vscode.l10n.t("up to {0}", duration(f.highUs)) : "";
     item.description = [cost, f.file ? `${f.file}:${f.line}` : ""].filter(Boolean).join(" · ");
     item.iconPath = f.verdict === "refuted" || f.verdict === "not-observed" ? new vscode.ThemeIcon("circle-slash")
       : f.severity === "error" ? new vscode.ThemeIcon("error", new vscode.ThemeColor("problemsErrorIcon.foreground"))

@@ -180,8 +180,8 @@ exports.tests = [
   ["a hover has the numbers of the line and opens the report", async () => {
     const document = (await open(gpt())).document;
     const text = await hoverText(gpt(), new vscode.Position(lineOf(document, mlp), 10));
-    assert.match(text, /GPU forward \| 1\.12 ms/);
-    assert.match(text, /GPU backward \| 2\.46 ms/);
+    assert.match(text, /GPU forward \| 1\.12\u00a0ms/);
+    assert.match(text, /GPU backward \| 2\.46\u00a0ms/);
     assert.match(text, /command:stepline\.openReport/);
   }],
 
