@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 
 	"stepline/pyscan"
@@ -82,7 +81,7 @@ func (f *Facts) GradientWork(call *pyscan.Call) string {
 	return ""
 }
 
-var scalerName = regexp.MustCompile(`(?i)scaler`)
+var scalerName = wordPattern(`(?i)scaler`)
 
 // ForwardWork reports whether a statement computes something of the forward pass: it calls a model, a loss or a tensor
 // operation, other than in the gradient work itself.

@@ -44,3 +44,33 @@ func BenchmarkProject(b *testing.B) {
 	}
 	b.ReportMetric(float64(lines)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
 }
+
+// BenchmarkKeystroke lints one file anew in a project of one, as an editor does after a change (parsing aside). The file is the
+// one named by STEPLINE_FILE, or 5,000 lines of the shipped scripts.
+func BenchmarkKeystroke(b *testing.B) {
+	path := os.Getenv("STEPLINE_FILE")
+	var text string
+	if path != "" {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			b.Fatal(err)
+		}
+		text = string(data)
+	} else {
+		data, err := os.ReadFile("../testdata/traces/gpt/gpt.py")
+		if err != nil {
+			b.Fatal(err)
+		}
+		for strings.Count(text, "\n") < 5000 {
+			text += string(data)
+		}
+	}
+	project := rules.NewProject([]*pyscan.File{pyscan.Parse("train.py", text)})
+	for b.Loop() {
+		b.StopTimer()
+		file := pyscan.Parse("train.py", text)
+		b.StartTimer()
+		rules.Run(catalog.All(), rules.Target{File: file, Project: project.With(file)}, rules.Config{})
+	}
+	b.ReportMetric(float64(strings.Count(text, "\n")), "lines")
+}

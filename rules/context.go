@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -78,8 +77,8 @@ func (h *Heat) Related() []Related {
 var (
 	trainHooks = wordSet("training_step compute_loss training_step_end on_train_batch_start on_train_batch_end on_before_zero_grad on_after_backward optimizer_step")
 	evalHooks  = wordSet("validation_step test_step predict_step prediction_step")
-	stepNames  = regexp.MustCompile(`(?i)^_?(train|training|optimi[sz]e|update|run|do|fit|learn)_?(step|batch|iteration|iter|parameters|one_batch|one_step|params|on_batch|minibatch)$|^_?step_?(batch|train)?$|^train_single_(batch|step)$`)
-	evalNames  = regexp.MustCompile(`(?i)(^|_)(eval|evaluate|evaluation|validate|validation|val|test|predict|prediction|infer|inference|sample|generate)(_|$)|^(eval|valid|test|predict|infer)`)
+	stepNames  = wordPattern(`(?i)^_?(train|training|optimi[sz]e|update|run|do|fit|learn)_?(step|batch|iteration|iter|parameters|one_batch|one_step|params|on_batch|minibatch)$|^_?step_?(batch|train)?$|^train_single_(batch|step)$`)
+	evalNames  = wordPattern(`(?i)(^|_)(eval|evaluate|evaluation|validate|validation|val|test|predict|prediction|infer|inference|sample|generate)(_|$)|^(eval|valid|test|predict|infer)`)
 )
 
 // loopsOf is what a file's loops and functions do directly, without other functions.
@@ -131,7 +130,7 @@ func trainingCall(call *pyscan.Call) bool {
 	return false
 }
 
-var schedulerWords = regexp.MustCompile(`(?i)sched|lr_|profil`)
+var schedulerWords = wordPattern(`(?i)sched|lr_|profil`)
 
 // enclosingLoop is the innermost for or while statement of the same function whose body the site is in.
 func enclosingLoop(s *Site) *Site {
@@ -166,8 +165,10 @@ func (a *analysis) stepLoop(x *fileIndex, loop *Site) bool {
 		if trains {
 			break
 		}
-		d := a.callee(x, c)
-		trains = d.def != nil && a.oneStep(d)
+		if a.project.mayTrain(lastName(c.Call().Func)) {
+			d := a.callee(x, c)
+			trains = d.def != nil && a.oneStep(d)
+		}
 	}
 	a.stepLoops[loop] = trains
 	return trains
@@ -195,8 +196,10 @@ func (a *analysis) oneStep(d definition) bool {
 			if trains {
 				break
 			}
-			called := a.callee(d.index, c)
-			trains = called.def != nil && search(called)
+			if a.project.mayTrain(lastName(c.Call().Func)) {
+				called := a.callee(d.index, c)
+				trains = called.def != nil && search(called)
+			}
 		}
 		if trains {
 			a.oneSteps[d.def] = true

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -61,7 +60,7 @@ func (f *Facts) iterates(x *fileIndex, each *pyscan.For, l *LoaderCall) bool {
 	return v.Kind == Loader && v.Made == l.Call
 }
 
-var loaderNames = regexp.MustCompile(`(?i)loader|(^|_)(dl|data|batches)$`)
+var loaderNames = wordPattern(`(?i)loader|(^|_)(dl|data|batches)$`)
 
 func (f *Facts) passes(x *fileIndex, c *Site, l *LoaderCall) bool {
 	is := func(e pyscan.Expr) bool {

@@ -1,17 +1,16 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 
 	"stepline/pyscan"
 )
 
 var (
-	moduleWords    = regexp.MustCompile(`(?i)^_?(model|net|network|module|backbone|encoder|decoder|generator|discriminator|critic|actor|policy|student|teacher|unet|vae|gan|classifier|transformer|llm|lm|net_?[gd]|model_engine|engine|.*_(model|net|network)|criterion|crit|objective|loss_?(fn|func|function)|lossfn|loss_criterion|.*_(criterion|loss_fn))$`)
-	criterionWords = regexp.MustCompile(`(?i)^_?(criterion|crit|loss_?(fn|func|function)|lossfn|compute_loss|loss_criterion|.*_(criterion|loss_fn))$`)
-	deviceWords    = regexp.MustCompile(`(?i)device|\bgpu|cuda|(^|_)(dev|local_rank|rank)$`)
-	frameworkWords = regexp.MustCompile(`(?i)accelerat|fabric|engine|strategy`)
+	moduleWords    = wordPattern(`(?i)^_?(model|net|network|module|backbone|encoder|decoder|generator|discriminator|critic|actor|policy|student|teacher|unet|vae|gan|classifier|transformer|llm|lm|net_?[gd]|model_engine|engine|.*_(model|net|network)|criterion|crit|objective|loss_?(fn|func|function)|lossfn|loss_criterion|.*_(criterion|loss_fn))$`)
+	criterionWords = wordPattern(`(?i)^_?(criterion|crit|loss_?(fn|func|function)|lossfn|compute_loss|loss_criterion|.*_(criterion|loss_fn))$`)
+	deviceWords    = wordPattern(`(?i)device|\bgpu|cuda|(^|_)(dev|local_rank|rank)$`)
+	frameworkWords = wordPattern(`(?i)accelerat|fabric|engine|strategy`)
 )
 
 // eval is an expression's value; it is noted for the expression and everything inside it.

@@ -1,13 +1,12 @@
 package rules
 
 import (
-	"regexp"
 	"strings"
 
 	"stepline/pyscan"
 )
 
-var configWords = regexp.MustCompile(`(?i)^(args?|cfg|config|conf|opts?|options|params|hparams|hps|settings|flags|self|accelerator|fabric|trainer)$`)
+var configWords = wordPattern(`(?i)^(args?|cfg|config|conf|opts?|options|params|hparams|hps|settings|flags|self|accelerator|fabric|trainer)$`)
 
 // frameworkHooks are methods a training framework calls every step, with the parameters it fills with tensors on the device.
 var frameworkHooks = map[string][]string{
@@ -45,6 +44,9 @@ func (f *flow) parameter(i int, p *pyscan.Parameter) *Value {
 	if v := f.hookParameter(i, p); v != nil {
 		return v
 	}
+	if plainParameter(p) { // nothing a caller passes for it matters
+		return hostValue
+	}
 	var out *Value
 	for _, c := range f.a.callersOf(f.x, fn) {
 		out = joinCallers(out, f.argument(c, i, p))
@@ -56,6 +58,28 @@ func (f *flow) parameter(i int, p *pyscan.Parameter) *Value {
 		return v
 	}
 	return f.guessed(p)
+}
+
+// plainParameter: annotated as, or defaulting to, a number, a flag or text that names no device.
+func plainParameter(p *pyscan.Parameter) bool {
+	switch a := p.Annotation.(type) {
+	case *pyscan.Name:
+		switch a.ID {
+		case "int", "float", "bool", "str":
+			return !deviceWords.MatchString(p.Name)
+		}
+		return false
+	case nil:
+		c, ok := p.Default.(*pyscan.Constant)
+		if !ok {
+			return false
+		}
+		switch c.Kind {
+		case pyscan.ConstTrue, pyscan.ConstFalse, pyscan.ConstInt, pyscan.ConstFloat:
+			return true
+		}
+	}
+	return false
 }
 
 // joinCallers joins what several callers pass: a tensor on the GPU from one of them is what matters, unknown says nothing.
@@ -212,7 +236,7 @@ func (f *flow) guessed(p *pyscan.Parameter) *Value {
 	return unknownValue
 }
 
-var optimizerParameter = regexp.MustCompile(`(?i)^(opt|optim|optimizer|.*_(opt|optimizer))$`)
+var optimizerParameter = wordPattern(`(?i)^(opt|optim|optimizer|.*_(opt|optimizer))$`)
 
 var tensorUses = wordSet("shape device dtype view reshape size permute transpose unsqueeze squeeze to float half mean sum flatten contiguous expand repeat chunk split type_as new_zeros new_ones masked_fill argmax softmax norm pow exp log clamp dim ndim T is_cuda requires_grad detach")
 

@@ -134,9 +134,9 @@ func blockOf(at *Site, file *pyscan.File) []pyscan.Stmt {
 
 var (
 	accumulationWords = regexp.MustCompile(`(?i)accum|micro`)
-	counterWords      = regexp.MustCompile(`(?i)^(i|it|n|ni|ix|j|k|idx|iters?|iteration|step|steps|epoch|batch|count|counter|batch_?(i|idx|id|nb|num|ndx|index)|.*(_|^)(step|iter|idx|it|index|iteration|count|counter|epoch)(_num)?|num_(steps|updates|iters)|cur_.*|current_.*)$`)
-	intervalWords     = regexp.MustCompile(`(?i)(^|_)(every|interval|freq|frequency|period|last|next|elapsed|since)(_|$)|^(t0|tic|since)$`)
-	flagWords         = regexp.MustCompile(`(?i)(^|_)(debug|verbose|debugging|dry_run|sanity|profile|profiling|benchmark|timing|time_it|smoke)(_|$)|(^|_)(should|do|is|need|needs|want|time_to|to|will|enable)_?(log|logging|print|printing|save|eval|validate|report|display|visuali[sz]e|checkpoint|plot|dump|sync_metrics)`)
+	counterWords      = wordPattern(`(?i)^(i|it|n|ni|ix|j|k|idx|iters?|iteration|step|steps|epoch|batch|count|counter|batch_?(i|idx|id|nb|num|ndx|index)|.*(_|^)(step|iter|idx|it|index|iteration|count|counter|epoch)(_num)?|num_(steps|updates|iters)|cur_.*|current_.*)$`)
+	intervalWords     = wordPattern(`(?i)(^|_)(every|interval|freq|frequency|period|last|next|elapsed|since)(_|$)|^(t0|tic|since)$`)
+	flagWords         = wordPattern(`(?i)(^|_)(debug|verbose|debugging|dry_run|sanity|profile|profiling|benchmark|timing|time_it|smoke)(_|$)|(^|_)(should|do|is|need|needs|want|time_to|to|will|enable)_?(log|logging|print|printing|save|eval|validate|report|display|visuali[sz]e|checkpoint|plot|dump|sync_metrics)`)
 	clockCalls        = regexp.MustCompile(`(^|\.)(time|monotonic|perf_counter|process_time)$`)
 )
 
@@ -327,7 +327,7 @@ func optimizerStepIn(body []pyscan.Stmt) bool {
 	return found
 }
 
-var optimizerWords = regexp.MustCompile(`(?i)opt|scaler|solver|adam|sgd|engine|accelerator`)
+var optimizerWords = wordPattern(`(?i)opt|scaler|solver|adam|sgd|engine|accelerator`)
 
 func optimizerName(e pyscan.Expr) bool {
 	return optimizerWords.MatchString(lastName(e))

@@ -206,7 +206,7 @@ func (f *Facts) CapturesGraph(s *Site) bool {
 	return strings.Contains(text, "CUDAGraph") || strings.Contains(text, "cuda.graph(") || strings.Contains(text, "make_graphed_callables")
 }
 
-// TensorTests are the tests whose truth Python asks of a GPU tensor: of if, while, assert, not, and/or, conditional
+// TensorTests are the tests, in code that runs every step, whose truth Python asks of a GPU tensor: of if, while, assert, not, and/or, conditional
 // expressions and comprehension conditions.
 func (f *Facts) TensorTests() []*Site {
 	var out []*Site
@@ -214,7 +214,7 @@ func (f *Facts) TensorTests() []*Site {
 		if s.Role != RoleTest {
 			continue
 		}
-		if e, ok := s.Node.(pyscan.Expr); ok {
+		if e, ok := s.Node.(pyscan.Expr); ok && (f.Hot(s) != nil || f.OptimizerStep(s) != nil) {
 			f.tensorTest(e, &out)
 		}
 	}
@@ -271,17 +271,20 @@ func (f *Facts) makesText(call *pyscan.Call) bool {
 			return b == nil
 		}
 	case *pyscan.Attribute:
-		if path := f.Resolve(fn); path != "" {
-			return strings.HasPrefix(path, "logging.") && logLevels[fn.Attr] || strings.HasSuffix(path, "tqdm.write")
-		}
-		v := f.Value(fn.Value)
 		switch fn.Attr {
 		case "set_postfix", "set_description", "set_postfix_str", "set_description_str":
-			return true
-		case "debug": // usually switched off
+			return f.Resolve(fn) == ""
+		case "write":
+			return strings.HasSuffix(f.Resolve(fn), "tqdm.write")
+		}
+		if !logLevels[fn.Attr] {
 			return false
 		}
-		return logLevels[fn.Attr] && (v.Kind == PythonLogger || loggerNames.MatchString(lastName(fn.Value)))
+		if path := f.Resolve(fn); path != "" {
+			return strings.HasPrefix(path, "logging.")
+		}
+		// an own logger's debug is usually switched off
+		return fn.Attr != "debug" && (loggerNames.MatchString(lastName(fn.Value)) || f.Value(fn.Value).Kind == PythonLogger)
 	}
 	return false
 }

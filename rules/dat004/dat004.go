@@ -25,11 +25,8 @@ var Rule = &rules.Rule{
 
 func check(p *rules.Pass) {
 	for _, at := range p.Tree.Calls {
-		if !p.UsesCUDA(at) {
-			continue
-		}
 		item := p.PerItem(at)
-		if item == nil || p.NoLoaderHasWorkers(item) {
+		if item == nil || !p.UsesCUDA(at) || p.NoLoaderHasWorkers(item) {
 			continue
 		}
 		p.ReportHot(at, item, rules.Finding{
