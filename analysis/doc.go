@@ -11,6 +11,9 @@
 // LoadSettings reads stepline.toml or [tool.stepline] of pyproject.toml; errors name file, key and line, and every other
 // setting of the file still holds.
 //
-// Who may import it: cmd/stepline and lsp. It imports rules, pyscan, traceindex and its readers, attribute and diagnose;
-// it never imports lsp, report or cmd.
+// Inputs that are no traces (Nsight Compute reports, NCCL logs, memory snapshots) are joined to the lines at load
+// (Loaded.Beside), in the words of report.
+//
+// Who may import it: cmd/stepline and lsp. It imports report, rules, pyscan, traceindex and its readers, attribute and
+// diagnose; it never imports lsp or cmd.
 package analysis

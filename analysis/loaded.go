@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"stepline/pyscan"
+	"stepline/report"
 	"stepline/rules"
 	"stepline/traceindex"
 	"stepline/traceindex/attribute"
@@ -41,6 +42,9 @@ type Loaded struct {
 	Sources map[string]string
 	// LoadedAt is when loading ended.
 	LoadedAt time.Time
+	// Beside is what inputs that are no traces (Nsight Compute, NCCL logs, memory snapshots) say of the run, on its lines; nil
+	// without any.
+	Beside *report.Beside
 
 	costs rules.Costs
 }
@@ -72,6 +76,8 @@ type LoadOptions struct {
 	NoCache bool
 	// CostsOnly leaves out the diagnosis and the prices, for those who want lines alone: Loaded.Diagnosis and RuleCosts are nil.
 	CostsOnly bool
+	// BesideAlone accepts inputs without any trace among them: Loaded then has no ranks, and Beside says what they say.
+	BesideAlone bool
 }
 
 // ErrTooMuchMemory is returned when loading would need more than trace.maxMemory.
@@ -94,7 +100,7 @@ func (w *Workspace) LoadTrace(ctx context.Context, traces []string, options Load
 			paths[i] = filepath.Join(w.root, t)
 		}
 	}
-	run, partial := load.Open(ctx, paths, load.Options{NoCache: options.NoCache, Progress: func(done, total int64) {
+	run, partial := load.Open(ctx, paths, load.Options{NoCache: options.NoCache, BesideAlone: options.BesideAlone, Progress: func(done, total int64) {
 		tell(Progress{Stage: "reading", DoneBytes: done, TotalBytes: total})
 	}})
 	if run == nil {
@@ -109,6 +115,7 @@ func (w *Workspace) LoadTrace(ctx context.Context, traces []string, options Load
 		return nil, err
 	}
 	defer sources.Close()
+	sources.Recorded = recordedTexts(run)
 	a, err := attribute.Attribute(ctx, run, sources)
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
@@ -116,9 +123,19 @@ func (w *Workspace) LoadTrace(ctx context.Context, traces []string, options Load
 		}
 		return nil, fmt.Errorf("attributing %s: %w", strings.Join(traces, ", "), err)
 	}
+	followEdits(a, sources)
 	l := &Loaded{Run: run, Attribution: a, Costs: a.Costs(), Sources: map[string]string{}, LoadedAt: time.Now()}
 	for path, file := range a.Files {
 		l.Sources[path] = file.Text
+	}
+	if err := w.joinBeside(ctx, l, sources); err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			return nil, cause
+		}
+		partial = errors.Join(partial, err)
+	}
+	if len(run.Ranks) == 0 && l.Beside == nil {
+		return nil, noTrace(run, partial)
 	}
 	if options.CostsOnly {
 		return l, partial

@@ -13,6 +13,9 @@ func (w *Workspace) CheckRun(ctx context.Context, loaded *Loaded) (*Checked, err
 	}
 	var sources []Source
 	for _, path := range slices.Sorted(maps.Keys(loaded.Sources)) {
+		if loaded.Attribution.Files[path] == nil {
+			continue // it is known by a log or a snapshot alone
+		}
 		sources = append(sources, Source{path, loaded.Sources[path]})
 	}
 	return w.CheckSources(ctx, sources, loaded.RuleCosts())

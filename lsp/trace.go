@@ -121,7 +121,7 @@ func (s *server) load(ctx context.Context, cancel context.CancelFunc, f *folder,
 		}
 	}()
 	p := s.beginProgress(ctx, r.token, "stepline: loading "+traceNames(f, r.paths), cancel)
-	loaded, err := f.workspace.LoadTrace(ctx, r.paths, analysis.LoadOptions{Progress: p.at, Buffer: buffers})
+	loaded, err := f.workspace.LoadTrace(ctx, r.paths, analysis.LoadOptions{Progress: p.at, Buffer: buffers, BesideAlone: true})
 	switch {
 	case loaded == nil && errors.Is(err, context.Canceled):
 		p.end("cancelled")

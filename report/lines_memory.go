@@ -138,10 +138,11 @@ func WriteMemoryText(w io.Writer, m *MemoryPart, view LinesView) error {
 	section := m.section(top)
 	width := max(view.Width, 60)
 	if view.Source != nil {
+		// The source takes the place of what the line held at most by itself: both do not fit.
 		table := &section.Tables[0]
-		table.Head = append(slices.Clone(table.Head), "source")
+		table.Head = append(slices.Delete(slices.Clone(table.Head), 3, 4), "source")
 		for i, row := range m.Top(top) {
-			table.Rows[i] = append(table.Rows[i], strings.TrimSpace(Printable(view.Source(row.File, row.Line))))
+			table.Rows[i] = append(slices.Delete(table.Rows[i], 3, 4), strings.TrimSpace(Printable(view.Source(row.File, row.Line))))
 		}
 	}
 	writeSectionText(&out, section, width, view.Style)
@@ -151,12 +152,13 @@ func WriteMemoryText(w io.Writer, m *MemoryPart, view LinesView) error {
 
 func (m *MemoryPart) section(limit int) besideSection {
 	s := besideSection{Title: "GPU memory (snapshot)", Facts: m.facts()}
-	lines := besideTable{Title: "Lines by what they hold at the peak", Head: []string{"line", "at the peak", "held at the end", "own peak", "allocated", "times", "grows a step"}, Numbers: 1}
+	lines := besideTable{Title: "Lines by what they hold at the peak; held at the snapshot, allocated in all, growth a step", Head: []string{"line", "at peak", "held", "own peak", "allocated", "times", "growth"}, Numbers: 1}
 	for _, row := range m.Top(limit) {
 		grows := "·"
 		if row.GrowthBytesPerStep > 0 {
 			grows = Bytes(row.GrowthBytesPerStep)
 		}
+		lines.Places = append(lines.Places, PlaceRow{row.File, row.Line})
 		lines.Rows = append(lines.Rows, []string{Printable(row.place()), Bytes(row.PeakBytes), Bytes(row.HeldBytes), Bytes(row.OwnPeakBytes), Bytes(row.AllocBytes), Count(row.Allocs), grows})
 	}
 	s.Tables = append(s.Tables, lines)

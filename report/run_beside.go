@@ -102,6 +102,29 @@ func (b *Beside) Files() []string {
 	return files
 }
 
+// Rename gives the files the names to be shown. Whoever made the parts calls it, before anyone else reads them.
+func (b *Beside) Rename(shown func(string) string) {
+	rename := func(files []string) []string {
+		renamed := make([]string, len(files))
+		for i, file := range files {
+			renamed[i] = shown(file)
+		}
+		return renamed
+	}
+	if b == nil {
+		return
+	}
+	if b.Kernels != nil {
+		b.Kernels.Files = rename(b.Kernels.Files)
+	}
+	if b.NCCL != nil {
+		b.NCCL.Files = rename(b.NCCL.Files)
+	}
+	if b.Memory != nil {
+		b.Memory.Files = rename(b.Memory.Files)
+	}
+}
+
 // besideSection is one part as the writers show it: facts, items with sentences, tables.
 type besideSection struct {
 	Title  string
@@ -133,6 +156,8 @@ type besideTable struct {
 	Head    []string
 	Numbers int
 	Rows    [][]string
+	// Places are the rows' lines, where the first column names them.
+	Places []PlaceRow
 }
 
 // sections turns the parts into what people read. limit bounds the items and rows of each, perStep turns sums over the trace into

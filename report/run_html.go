@@ -125,6 +125,9 @@ func newPage(r *Run) *htmlPage {
 		ScriptHash: template.HTMLAttr("sha256-" + base64.StdEncoding.EncodeToString(hash[:])), // our own bytes
 		Style:      template.CSS(pageStyle), Script: template.JS(pageScript),
 	}
+	if s.Ranks == 0 && !r.Beside.Empty() {
+		p.ClassName, p.ClassMeaning = "no trace", "what the other inputs say by themselves"
+	}
 	var facts []string
 	for _, fact := range []string{Printable(s.Device), plural0(s.Ranks, "rank"), plural0(s.Steps, "step")} {
 		if fact != "" {

@@ -14,6 +14,13 @@ import (
 // the step's table, the gaps, the hot lines and what limits the trace. It reads well in an issue or a pull request.
 func WriteRunMarkdown(w io.Writer, r *Run) error {
 	m := &markdown{Run: r}
+	if r.Costs.Summary.Ranks == 0 && !r.Beside.Empty() { // no trace: the other inputs speak for themselves
+		m.line("# What is known without a trace\n")
+		m.beside()
+		m.limits()
+		_, err := io.WriteString(w, m.out.String())
+		return err
+	}
 	m.heading()
 	m.rootCause()
 	m.fixes()

@@ -29,6 +29,9 @@ const (
 // WriteRunText prints the report on a terminal: what bounds the step and why, what to do first, then the tables behind it.
 func WriteRunText(w io.Writer, r *Run, view RunView) error {
 	t := &runText{Run: r, width: max(view.Width, 72), style: view.Style}
+	if r.Costs.Summary.Ranks == 0 && !r.Beside.Empty() { // no trace: the other inputs speak for themselves
+		return WriteBesideText(w, r.Beside, LinesView{Width: view.Width, Style: view.Style, Top: shownLines, NoHeading: true}, 1)
+	}
 	t.heading()
 	t.evidence()
 	t.doFirst()

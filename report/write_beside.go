@@ -18,10 +18,17 @@ func WriteBesideText(w io.Writer, b *Beside, view LinesView, perStep float64) er
 		limit = 10
 	}
 	var out strings.Builder
+	if b.Empty() {
+		return nil
+	}
 	for _, s := range b.sections(limit, perStep) {
 		writeSectionText(&out, s, max(view.Width, 60), view.Style)
 	}
-	_, err := io.WriteString(w, out.String())
+	text := out.String()
+	if view.NoHeading {
+		text = strings.TrimPrefix(text, "\n")
+	}
+	_, err := io.WriteString(w, text)
 	return err
 }
 
@@ -87,6 +94,7 @@ type (
 		Rows  [][]htmlCell
 	}
 	htmlCell struct {
+		Place  *htmlPlace // instead of the text, where there is one
 		Text   string
 		Number bool
 	}
@@ -105,13 +113,17 @@ func (p *htmlPage) addBeside(r *Run) {
 			cells := func(row []string) []htmlCell {
 				var list []htmlCell
 				for i, value := range row {
-					list = append(list, htmlCell{value, i >= t.Numbers})
+					list = append(list, htmlCell{nil, value, i >= t.Numbers})
 				}
 				return list
 			}
 			table.Head = cells(t.Head)
-			for _, row := range t.Rows {
-				table.Rows = append(table.Rows, cells(row))
+			for i, row := range t.Rows {
+				row := cells(row)
+				if i < len(t.Places) {
+					row[0].Place = newHTMLPlace(t.Places[i].File, t.Places[i].Line)
+				}
+				table.Rows = append(table.Rows, row)
 			}
 			if len(table.Rows) > 0 {
 				section.Tables = append(section.Tables, table)

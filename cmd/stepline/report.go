@@ -38,7 +38,7 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 			if err != nil {
 				return err
 			}
-			trace, unusable := loadTrace(cmd.Context(), io, workspace, traces, analysis.LoadOptions{})
+			trace, unusable := loadTrace(cmd.Context(), io, workspace, traces, analysis.LoadOptions{BesideAlone: true})
 			if trace == nil {
 				return unusable
 			}
@@ -97,7 +97,7 @@ func reportOf(ctx context.Context, workspace *analysis.Workspace, trace *loadedT
 	return &report.Run{
 		Costs: trace.Costs, Diagnosis: trace.Diagnosis, RankNumbers: trace.RankNumbers(),
 		Findings: &report.Findings{Findings: checked.Findings, Files: len(checked.Files), Locate: report.LocateIn(checked.Notebooks)},
-		Warnings: trace.warnings, Source: sourceLines(trace.Sources), Version: steplineVersion(),
+		Warnings: trace.warnings, Beside: trace.Beside, Source: sourceLines(trace.Sources), Version: steplineVersion(),
 	}, nil
 }
 

@@ -73,6 +73,7 @@ func loadTrace(ctx context.Context, io streams, workspace *analysis.Workspace, t
 		trace.warnings = append(trace.warnings, warning)
 	}
 	trace.finish(loaded.Costs)
+	loaded.Beside.Rename(names.shown)
 	return trace, unusable
 }
 
