@@ -78,6 +78,7 @@ func (s *server) costCard(result *checked, line int) *card {
 		}
 	}
 	c.notes = append(c.notes, v.said[line]...)
+	c.addBeside(v, line)
 	if c.empty() && v.staleAt(result.file, line) {
 		c.notes = append(c.notes, "This function has changed since the trace was recorded: its costs are not shown. Record a new trace to see them.")
 	}

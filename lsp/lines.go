@@ -29,6 +29,7 @@ type fileCosts struct {
 	lines        []*traceindex.LineCost // by line
 	unattributed []*traceindex.Unattributed
 	findings     []*diagnose.Finding // found in the trace alone
+	beside       map[int]*besideCard // by line: what other inputs say
 	source       func() *pyscan.File // nil model where the text at load is not known
 }
 
@@ -68,6 +69,7 @@ func newLoadedTrace(loaded *analysis.Loaded, paths []string, explicit bool) *loa
 			}
 		}
 	}
+	t.addBeside(loaded.Beside, of)
 	return t
 }
 
@@ -78,6 +80,8 @@ type lineView struct {
 	notes []lineNote
 	// said is what the trace alone says about lines: its sentences, by line.
 	said map[int][]string
+	// beside is what other inputs (Nsight Compute, NCCL logs, memory snapshots) say, by line.
+	beside map[int]*besideCard
 	// changed are the functions that changed since the trace was loaded.
 	changed []*pyscan.Function
 }
@@ -133,6 +137,7 @@ func (c *fileCosts) view(t *loadedTrace, file *pyscan.File) *lineView {
 	for _, u := range c.unattributed {
 		v.note(m, u)
 	}
+	v.addBeside(c, m)
 	for _, f := range c.findings {
 		if line, fresh := m.Line(f.Place.Line); line > 0 && fresh {
 			if v.said == nil {

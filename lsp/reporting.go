@@ -31,7 +31,7 @@ func (s *server) renderReport(ctx context.Context, f *folder, format string) (st
 	run := &report.Run{
 		Costs: loaded.Costs, Diagnosis: loaded.Diagnosis, RankNumbers: loaded.RankNumbers(),
 		Findings: &report.Findings{Findings: checked.Findings, Files: len(checked.Files), Locate: report.LocateIn(checked.Notebooks)},
-		Warnings: loaded.Warnings(), Source: sourceLines(loaded.Sources), Version: s.options.Version,
+		Warnings: loaded.Warnings(), Beside: loaded.Beside, Source: sourceLines(loaded.Sources), Version: s.options.Version,
 	}
 	var out bytes.Buffer
 	switch format {
