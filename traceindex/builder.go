@@ -34,6 +34,7 @@ type Builder struct {
 	externals   []externalID
 	launchFlows []launchFlow
 	opComms     []opCollective
+	segments    []segment
 }
 
 type threadKey struct {

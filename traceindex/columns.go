@@ -56,3 +56,28 @@ func (c *columns) add(n int, e *Event) {
 	c.start.last[i], c.dur.last[i], c.link.last[i] = e.StartNs, e.DurNs, e.Link
 	c.name.last[i], c.thread.last[i], c.detail.last[i], c.category.last[i] = e.Name, e.Thread, e.Detail, e.Category
 }
+
+// truncate forgets the rows from n on.
+func (c *columns) truncate(n int) {
+	c.start.truncate(n)
+	c.dur.truncate(n)
+	c.link.truncate(n)
+	c.name.truncate(n)
+	c.thread.truncate(n)
+	c.detail.truncate(n)
+	c.category.truncate(n)
+}
+
+func (c *column[T]) truncate(n int) {
+	c.chunks = c.chunks[:(n+chunkRows-1)>>chunkShift]
+	c.last = nil
+	if len(c.chunks) > 0 {
+		c.last = c.chunks[len(c.chunks)-1]
+	}
+}
+
+// drop lets go of a chunk that has been copied elsewhere.
+func (c *columns) drop(chunk int) {
+	c.start.chunks[chunk], c.dur.chunks[chunk], c.link.chunks[chunk] = nil, nil, nil
+	c.name.chunks[chunk], c.thread.chunks[chunk], c.detail.chunks[chunk], c.category.chunks[chunk] = nil, nil, nil, nil
+}

@@ -51,7 +51,11 @@ func (ix *Index) Quality() []Warning {
 		note("no-gpu-events", "the trace has no GPU events: it was recorded without ProfilerActivity.CUDA, or nothing ran on a GPU")
 	}
 	if frames == 0 && ix.Events.Len() > 0 {
-		note("no-python-frames", "the trace has no Python frames: record it with with_stack=True to see lines")
+		if strings.HasPrefix(ix.Meta.Producer, "Nsight Systems") {
+			note("no-python-frames", "the export has no Python backtraces: record with `nsys profile --python-backtrace=cuda --cudabacktrace=all` to see lines")
+		} else {
+			note("no-python-frames", "the trace has no Python frames: record it with with_stack=True to see lines")
+		}
 	}
 	if numbered == 0 && frames > 0 {
 		note("no-sequence-numbers", "no op has a sequence number: backward time cannot be put on forward lines")

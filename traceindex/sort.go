@@ -118,7 +118,7 @@ func (b *Builder) tie(x, y int32) int {
 	if c := strings.Compare(b.names.texts[b.cols.name.at(x)], b.names.texts[b.cols.name.at(y)]); c != 0 {
 		return c
 	}
-	return cmp.Compare(x, y)
+	return b.compareInFile(x, y)
 }
 
 func (b *Builder) orderOf(row int32) int32 {

@@ -96,7 +96,7 @@ func kindOfProcess(process string) (kind, bool) {
 func (p *parser) classifyByProcess() {
 	for id := range p.b.Threads() {
 		thread := traceindex.ThreadID(id)
-		switch process := p.processes[p.b.ThreadInfo(thread).PID]; process {
+		switch process := p.processes[p.b.ThreadInfo(thread).PID].text; process {
 		case "Ascend Hardware":
 			p.b.Reclassify(thread, true, func(name string) traceindex.Category {
 				upper := strings.ToUpper(name)

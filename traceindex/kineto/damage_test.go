@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -84,11 +85,12 @@ func TestDamage(t *testing.T) {
 		{"deep nesting without end", with(1, strings.Replace(second, `"External id": 1`, `"x": `+strings.Repeat("[", 100000), 1)), "0234", "damaged-event", 2},
 	}
 	for _, test := range tests {
-		for _, block := range []int{blockBytes, 1, 37} {
+		for _, setting := range [][2]int{{blockBytes, math.MaxInt}, {1, math.MaxInt}, {37, math.MaxInt}, {blockBytes, 1}, {200, 1}} {
+			block, fork := setting[0], setting[1]
 			if block == 1 && len(test.text) > 10000 {
 				continue
 			}
-			ix, err := readAll([]byte(test.text), block, 1<<20)
+			ix, err := readForked([]byte(test.text), block, 1<<20, fork)
 			if err != nil {
 				t.Errorf("%s: %v", test.name, err)
 				continue

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -20,19 +22,26 @@ var ErrNotTrace = errors.New("not a profiler trace")
 // use: no trace (ErrNotTrace), a failing reader before any event, or the end of ctx, which is noticed within a block of half a
 // megabyte.
 func Read(ctx context.Context, r io.Reader, file string) (*traceindex.Builder, error) {
-	return read(ctx, r, file, blockBytes)
+	fork := forkBytes
+	if runtime.GOMAXPROCS(0) < 2 {
+		fork = math.MaxInt
+	}
+	return read(ctx, r, file, blockBytes, fork)
 }
 
-func read(ctx context.Context, r io.Reader, file string, block int) (*traceindex.Builder, error) {
+func read(ctx context.Context, r io.Reader, file string, block, fork int) (*traceindex.Builder, error) {
 	w := newWindow(ctx, r, block)
 	defer w.close()
 	d := newDocument(w, file)
+	d.forkBytes = fork
+	defer d.stopHelper()
 	if err := d.read(); err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	d.joinHelper()
 	d.p.finish(file)
 	d.tellEnd(file)
 	d.describe()
@@ -40,25 +49,32 @@ func read(ctx context.Context, r io.Reader, file string, block int) (*traceindex
 }
 
 func newDocument(w *window, file string) *document {
-	d := &document{w: w, p: parser{b: traceindex.NewBuilder(file), w: w, plain: -1,
-		processes: map[string]string{}, labels: map[string]string{}, titles: map[[2]string]string{}}}
-	for i := range d.p.threads {
-		d.p.threads[i].id = -1
-	}
+	d := &document{w: w, p: newParser(w, file), forkBytes: math.MaxInt}
 	return d
 }
 
 // headBytes is how much of a text that is no JSON is looked at to name it.
 const headBytes = 512
 
+func newParser(w *window, file string) parser {
+	p := parser{b: traceindex.NewBuilder(file), w: w, plain: -1,
+		processes: map[string]placed{}, labels: map[string]placed{}, titles: map[[2]string]placed{}}
+	for i := range p.threads {
+		p.threads[i].id = -1
+	}
+	return p
+}
+
 // document is the text around the events.
 type document struct {
 	w *window
 	p parser
 
-	haveEvents bool  // an event list was found
-	array      bool  // the text is the list itself
-	whole      bool  // the last bracket was seen
+	haveEvents bool // an event list was found
+	array      bool // the text is the list itself
+	whole      bool // the last bracket was seen
+	forkBytes  int  // unread bytes from which two parsers share the work
+	helper     *helper
 	looked     int64 // bytes of events looked at, those tried again counted again
 	keys       []string
 	values     map[string]json.RawMessage

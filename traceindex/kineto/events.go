@@ -9,6 +9,7 @@ func (d *document) events() bool {
 		switch c := d.peek(); {
 		case c == ',':
 			w.pos++
+		case c == '{' && w.n-w.pos >= d.forkBytes && d.fork():
 		case c == '{':
 			switch end := d.event(w.buf, w.pos); {
 			case end-w.pos > swallowBytes && d.escape(end): // it has swallowed others

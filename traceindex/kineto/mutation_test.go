@@ -58,7 +58,7 @@ func TestMutatedRealTrace(t *testing.T) {
 		length := rapid.IntRange(0, min(300, end-at)).Draw(t, "length")
 		put := rapid.SliceOfN(rapid.OneOf(rapid.Byte(), rapid.SampledFrom([]byte(`{}[]",:\`))), 0, 20).Draw(t, "put")
 		mutated := whole[:at] + string(put) + whole[at+length:]
-		ix, err := readAll([]byte(mutated), rapid.IntRange(500, 5000).Draw(t, "block"), 1<<20)
+		ix, err := readForked([]byte(mutated), rapid.IntRange(500, 5000).Draw(t, "block"), 1<<20, rapid.IntRange(200, 6000).Draw(t, "fork"))
 		if err != nil {
 			t.Fatalf("refused: %v", err)
 		}

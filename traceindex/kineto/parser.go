@@ -19,22 +19,33 @@ type parser struct {
 	inArgs  bool  // the object being read is an event's args
 	plain   int32 // the detail row of ops without any, −1 until there is one
 
-	kinds   []knownKind
-	threads [64]knownThread
-	// undecoded are the names that hold escapes or damage; they are decoded when all is known about the file.
-	undecoded []traceindex.NameID
-	rawPaths  bool // the writer does not escape backslashes
-	processes map[string]string
-	labels    map[string]string
-	titles    map[[2]string]string
+	kinds     []knownKind
+	threads   [64]knownThread
+	processes map[string]placed
+	labels    map[string]placed
+	titles    map[[2]string]placed
 
+	findings
+	// begun are the events of the begin/end form that have not ended, by thread.
+	begun map[traceindex.ThreadID][]traceindex.Event
+}
+
+// findings are what a parser learns of the file besides its events.
+type findings struct {
 	badEscape, controlBytes, badText      firstOf
 	notANumber, noTime, negative, damaged firstOf
 	noPhase, overfull                     firstOf
 	latestNs                              int64 // the latest start
 	uncategorized                         bool  // some event's process must tell what it is
-	// begun are the events of the begin/end form that have not ended, by thread.
-	begun map[traceindex.ThreadID][]traceindex.Event
+	rawPaths                              bool  // the writer does not escape backslashes
+	// undecoded are the names that hold escapes or damage; they are decoded when all is known about the file.
+	undecoded []traceindex.NameID
+}
+
+// placed is a text with its place in the file.
+type placed struct {
+	text  string
+	place int64
 }
 
 type knownKind struct {
@@ -66,11 +77,13 @@ func (f *firstOf) note(p *parser, i int) {
 
 // add joins what was counted apart.
 func (f *firstOf) add(other firstOf) {
-	n := f.n
-	if n == 0 {
-		*f = other
+	if other.n == 0 {
+		return
 	}
-	f.n = n + other.n
+	if f.n == 0 || other.byte < f.byte {
+		f.byte, f.line = other.byte, other.line
+	}
+	f.n += other.n
 }
 
 // name interns a piece of the block, and inspects it when it is new.
@@ -160,7 +173,7 @@ func (p *parser) emit(b []byte, at int) {
 	switch e.phase {
 	case 'X', 'B', 'E':
 	case 'M':
-		p.metadata(b)
+		p.metadata(b, at)
 		return
 	case 's', 'f':
 		p.flow(b)
@@ -280,16 +293,16 @@ func (p *parser) addMemory(b []byte) {
 }
 
 // metadata keeps the names of processes and threads.
-func (p *parser) metadata(b []byte) {
+func (p *parser) metadata(b []byte, at int) {
 	e := &p.raw
-	pid := string(e.pid.of(b))
+	pid, place := string(e.pid.of(b)), p.w.offset(at+p.shift)
 	switch string(e.name.of(b)) {
 	case "process_name":
-		p.processes[pid] = decode(string(e.argName.of(b)), false)
+		p.processes[pid] = placed{decode(string(e.argName.of(b)), false), place}
 	case "process_labels":
-		p.labels[pid] = decode(string(e.argLabels.of(b)), false)
+		p.labels[pid] = placed{decode(string(e.argLabels.of(b)), false), place}
 	case "thread_name":
-		p.titles[[2]string{pid, string(streamNumber(e.tid.of(b)))}] = decode(string(e.argName.of(b)), false)
+		p.titles[[2]string{pid, string(streamNumber(e.tid.of(b)))}] = placed{decode(string(e.argName.of(b)), false), place}
 	}
 }
 
@@ -302,11 +315,11 @@ func (p *parser) finish(file string) {
 	}
 	for id := range p.b.Threads() {
 		t := p.b.ThreadInfo(traceindex.ThreadID(id))
-		t.Process = p.processes[t.PID]
-		if l := p.labels[t.PID]; l != "" {
+		t.Process = p.processes[t.PID].text
+		if l := p.labels[t.PID].text; l != "" {
 			t.Process = joinWords(t.Process, l)
 		}
-		t.Name = p.titles[[2]string{t.PID, t.TID}]
+		t.Name = p.titles[[2]string{t.PID, t.TID}].text
 	}
 	if p.uncategorized {
 		p.classifyByProcess()

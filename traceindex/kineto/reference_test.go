@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/big"
 	"os"
 	"path/filepath"
@@ -37,7 +38,12 @@ func (p *pieces) Read(b []byte) (int, error) {
 
 // readAll reads a trace by blocks of the given size, from a reader of small pieces, and builds it.
 func readAll(data []byte, block, piece int) (*traceindex.Index, error) {
-	b, err := read(context.Background(), &pieces{data, piece}, "trace", block)
+	return readForked(data, block, piece, math.MaxInt)
+}
+
+// readForked does it with two parsers from so many bytes on.
+func readForked(data []byte, block, piece, fork int) (*traceindex.Index, error) {
+	b, err := read(context.Background(), &pieces{data, piece}, "trace", block, fork)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +65,9 @@ func describe(ix *traceindex.Index) string {
 			fmt.Fprintf(&out, " python %d %d", d.ParentID, d.ModuleID)
 		}
 		if d, ok := ix.GPUDetailOf(row); ok {
-			fmt.Fprintf(&out, " gpu %+v", d)
+			c, _ := ix.CollectiveOf(row)
+			d.Collective = 0 // a row's number means nothing
+			fmt.Fprintf(&out, " gpu %+v %+v", d, c)
 		}
 		fmt.Fprintf(&out, " parent %d end %d\n", ix.Parent[row], ix.EndNs(row))
 	}
@@ -237,6 +245,15 @@ func FuzzRead(f *testing.F) {
 		}
 		if d := cmp.Diff(describe(whole), describe(cut)); d != "" {
 			t.Fatalf("in blocks of %d (−whole +cut)\n%s", 1+int(block), d)
+		}
+		for _, block := range []int{blockBytes, 1 + int(block)} {
+			forked, err := readForked(data, block, 1<<20, 1)
+			if err != nil {
+				t.Fatalf("forked, in blocks of %d: %v", block, err)
+			}
+			if d := cmp.Diff(describe(whole), describe(forked)); d != "" {
+				t.Fatalf("forked, in blocks of %d (−whole +forked)\n%s", block, d)
+			}
 		}
 		want, ok := reference(data)
 		if !ok {
