@@ -49,6 +49,8 @@ type alignment struct {
 	// before holds, per token, the path since the token before; the last one is the path after the last token.
 	before [][]visit
 	total  cost
+	// recorded tells that every token's line was recorded: nothing rests on the calls that the source shows.
+	recorded bool
 }
 
 // aligner aligns token sequences with one function. It is used by one goroutine.

@@ -36,6 +36,7 @@ type rankPlaces struct {
 	framed []uint64
 	// pythonFrames counts Python frames on host threads, sourced those with source in the workspace.
 	pythonFrames, sourced int
+	ranges                *traceindex.RangeFinder // made at first need
 }
 
 // Run attributes a run to the sources and sums it up.
@@ -62,7 +63,7 @@ func Attribute(ctx context.Context, run *traceindex.Run, src Sources) (*Attribut
 		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "no-source", Message: fmt.Sprintf("none of the %d Python files that the trace names is in the workspace (%s, …): open the folder of the project that was recorded, or set pathMappings", len(recorded), recordedSample(recorded))})
 	}
 	if len(recorded) == 0 && len(run.Ranks) > 0 {
-		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "no-python-frames", Message: "the trace holds no Python frames, so its GPU time fits no line: record with with_stack=True"})
+		a.Warnings = append(a.Warnings, noFramesWarning(run))
 	}
 	for i, ix := range run.Ranks {
 		p, err := r.rank(ctx, ix)
@@ -76,6 +77,15 @@ func Attribute(ctx context.Context, run *traceindex.Run, src Sources) (*Attribut
 		p.gpu = a.placeGPU(p)
 	}
 	return a, ctx.Err()
+}
+
+// noFramesWarning says what to record so that time fits lines.
+func noFramesWarning(run *traceindex.Run) traceindex.Warning {
+	message := "the trace holds no Python frames, so its GPU time fits no line: record with with_stack=True"
+	if strings.HasPrefix(run.Ranks[0].Meta.Producer, "Nsight Systems") {
+		message = "the export holds no Python backtraces, so its GPU time fits no line and is told by ranges and ops where it has them: record with `nsys profile --python-backtrace=cuda --cudabacktrace=all`"
+	}
+	return traceindex.Warning{Code: "no-python-frames", Message: message}
 }
 
 // resolver finds and compiles sources while ranks are walked. It is used by one goroutine.
@@ -105,7 +115,18 @@ func (r *resolver) resolve(f RecordedFile, src Sources) {
 		}
 	}
 	r.attribution.Files[found.File.Path] = found.File
-	r.byPath[f.Path] = &source{module: newModuleFacts(found.File), finder: newFunctionFinder(found.File, f.Functions), graphs: map[*pyscan.Function]*functionAlignments{}}
+	r.byPath[f.Path] = &source{module: newModuleFacts(found.File), finder: r.finderOf(found.File, f), graphs: map[*pyscan.Function]*functionAlignments{}}
+}
+
+// finderOf finds the functions of a file. Nsight Systems names the line that was running, not the function's first: how far a
+// function stands from it says nothing about edits.
+func (r *resolver) finderOf(file *pyscan.File, recorded RecordedFile) *functionFinder {
+	for _, ix := range r.attribution.Run.Ranks {
+		if strings.HasPrefix(ix.Meta.Producer, "Nsight Systems") {
+			return &functionFinder{file: file}
+		}
+	}
+	return newFunctionFinder(file, recorded.Functions)
 }
 
 // recordedSample names a few recorded files, those outside Python's and torch's own folders first.

@@ -28,8 +28,13 @@ func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.Ev
 		}
 		unsourced := a.unsourced(p, forward)
 		g.place, g.Reason = unsourced.place, unsourced.Reason
-		if g.Reason == reasonNoSource {
+		switch g.Reason {
+		case reasonNoSource:
 			g.Reason = reasonNoSourceBackward
+		case reasonRange:
+			g.Reason = reasonRangeBackward
+		case reasonOp:
+			g.Reason = reasonOpBackward
 		}
 		return g
 	}

@@ -23,7 +23,10 @@ type GPUPlace struct {
 func (a *Attribution) GPU(rank int) []GPUPlace { return a.ranks[rank].gpu }
 
 // PlaceOf is the statement that a GPU event's time is on, or hangs at; false if there is none.
-func (a *Attribution) PlaceOf(g GPUPlace) (Place, bool) { return a.place(g.place) }
+func (a *Attribution) PlaceOf(g GPUPlace) (Place, bool) {
+	place, ok := a.place(g.place)
+	return place, ok && place.File != "" // a range or an op is no place in a file
+}
 
 // OnLine is PlaceOf for time that counts on a line.
 func (a *Attribution) OnLine(g GPUPlace) (Place, bool) {
@@ -118,6 +121,11 @@ func (a *Attribution) unsourced(p *rankPlaces, e traceindex.EventID) GPUPlace {
 	g := GPUPlace{Call: e, place: a.recordedPlace(p, e), Reason: reasonNoFrame}
 	if g.place != noPlace || p.sourced == 0 && p.pythonFrames > 0 {
 		g.Reason = reasonNoSource
+	}
+	if g.place == noPlace && p.labelled() {
+		if place, reason := a.label(p, e); place != noPlace {
+			g.place, g.Reason = place, reason
+		}
 	}
 	return g
 }

@@ -248,7 +248,7 @@ func (w *frameWalker) placeFrame(row traceindex.EventID, source *frameSource) *p
 		f.tooLarge++
 	} else if done := w.align(row, source, f, arguments); done == nil {
 		f.tooLarge++
-	} else if !done.unfit() {
+	} else if !done.unfit() || w.backtraced(done, source.fn) {
 		placed = w.entries[done]
 		if placed == nil {
 			placed = w.lookUp(done, source)
