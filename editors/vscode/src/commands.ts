@@ -41,7 +41,11 @@ export function registerCommands(parts: Parts): void {
   on("stepline.restartServer", () => session.restart());
   on("stepline.showLog", () => session.showLog());
   on("stepline.whyNoServer", () => session.showProblem());
-  on("stepline.refresh", () => parts.refresh());
+  on("stepline.refresh", async () => {
+    parts.refresh();
+    const [newest] = await findRuns();
+    if (newest && session.running) await session.filesWritten(newest.files);
+  });
   on("stepline.reveal", (uri: vscode.Uri, line: number) => reveal(uri, line));
   on("stepline.runs.load", ({ run }: { run: Run }) => session.loadTraces(run.files.map((f) => f.fsPath), run.folder.uri));
   on("stepline.runs.compare", ({ run }: { run: Run }) => compareWithLoaded(parts, run));

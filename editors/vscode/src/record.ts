@@ -1,9 +1,9 @@
 // Recording: the user's command runs in a terminal under `stepline record`, into a folder of its own.
+import * as fs from "node:fs/promises";
 import * as path from "node:path";
 import * as vscode from "vscode";
 import { locateServer } from "./locate";
 import { folderOf } from "./places";
-import { traceFiles } from "./runs";
 import { messageOf, type Session } from "./session";
 
 export class Recorder implements vscode.Disposable {
@@ -45,33 +45,68 @@ export class Recorder implements vscode.Disposable {
     terminal.show(true);
     terminal.sendText(line);
     this.sent.push(line);
-    this.awaitTrace(folder, output);
+    const waiting = this.awaitTrace(folder, output);
+    const closing = vscode.window.onDidCloseTerminal((closed) => {
+      if (closed !== terminal) return;
+      closing.dispose();
+      setTimeout(() => waiting.dispose(), 5000); // what was written last is still taken
+    });
+    this.subscriptions.push(closing);
   }
 
-  /** A chosen trace is not replaced by the server when a new one comes; the user has just asked for the new one. */
-  private awaitTrace(folder: vscode.WorkspaceFolder, output: string): void {
-    if (!this.session.hasChosen(folder.uri) || path.isAbsolute(output)) return;
-    const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(vscode.Uri.joinPath(folder.uri, output), traceFiles));
-    let waiting: NodeJS.Timeout | undefined;
-    const written = () => {
-      clearTimeout(waiting);
-      waiting = setTimeout(async () => {
-        watcher.dispose();
-        try {
-          await this.session.loadTraces([vscode.Uri.joinPath(folder.uri, output).fsPath], folder.uri);
-        } catch (error) {
-          void vscode.window.showErrorMessage(vscode.l10n.t("stepline: {0}", messageOf(error)));
-        }
-      }, 2000);
+  /**
+   * Has the trace loaded when it is there. The folder is read again and again: file watchers miss what is written into folders
+   * that were made in one go. It goes on until the answer is disposed, since ranks write at different times.
+   */
+  awaitTrace(folder: vscode.WorkspaceFolder, output: string): vscode.Disposable {
+    const directory = path.resolve(folder.uri.fsPath, output);
+    let seen = "";
+    let told = "";
+    const look = async () => {
+      const files = await tracesIn(directory);
+      const now = JSON.stringify(files);
+      // Twice the same: it is no longer being written.
+      if (files.length > 0 && now === seen && now !== told) {
+        told = now;
+        await this.load(folder, directory, files.map(([file]) => vscode.Uri.file(file)));
+      }
+      seen = now;
     };
-    watcher.onDidCreate(written);
-    watcher.onDidChange(written);
-    this.subscriptions.push(watcher, { dispose: () => clearTimeout(waiting) });
+    const timer = setInterval(() => void look(), 1500);
+    const waiting = { dispose: () => clearInterval(timer) };
+    this.subscriptions.push(waiting);
+    return waiting;
+  }
+
+  private async load(folder: vscode.WorkspaceFolder, directory: string, files: vscode.Uri[]): Promise<void> {
+    const inside = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(directory)) === folder;
+    // A trace chosen by hand is not replaced by the server when a newer one comes; here the user has just asked for the new one.
+    if (inside && !this.session.hasChosen(folder.uri)) {
+      await this.session.filesWritten(files);
+      return;
+    }
+    try {
+      await this.session.loadTraces([directory], folder.uri);
+    } catch (error) {
+      void vscode.window.showErrorMessage(vscode.l10n.t("stepline: {0}", messageOf(error)));
+    }
   }
 
   dispose(): void {
     for (const each of this.subscriptions) each.dispose();
   }
+}
+
+/** The traces in a folder, each with its size and time of writing. */
+async function tracesIn(directory: string): Promise<[file: string, size: number, written: number][]> {
+  const names = await fs.readdir(directory).catch(() => [] as string[]);
+  const found: [string, number, number][] = [];
+  for (const name of names.sort()) {
+    if (!/trace\.json(\.gz)?$/.test(name)) continue;
+    const stat = await fs.stat(path.join(directory, name)).catch(() => undefined);
+    if (stat?.isFile() && stat.size > 0) found.push([path.join(directory, name), stat.size, stat.mtimeMs]);
+  }
+  return found;
 }
 
 /** The line for the terminal. The user's command stays as written: the shell reads it as it would without us. */

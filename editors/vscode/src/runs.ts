@@ -12,7 +12,7 @@ export interface Run {
 }
 
 const names = "**/{*trace.json,*trace.json.gz,*.sqlite}";
-export const traceFiles = new vscode.RelativePattern("", names).pattern;
+export const traceFiles = names;
 const passedOver = "**/{node_modules,.*,venv,__pycache__,site-packages}/**";
 const rankInName = /(rank|worker|proc|process|gpu|local_rank)([-_.=]?)\d+/i;
 const mostFiles = 2000;

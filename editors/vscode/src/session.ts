@@ -1,7 +1,7 @@
 // The server's life: found, started, restarted, stopped, and why not; and the requests of the other parts.
 import * as vscode from "vscode";
 import {
-  CloseAction, type DynamicFeature, ErrorAction, ExecuteCommandRequest, LanguageClient, type LanguageClientOptions, LSPErrorCodes, ResponseError,
+  CloseAction, DidChangeWatchedFilesNotification, type DynamicFeature, ErrorAction, ExecuteCommandRequest, FileChangeType, LanguageClient, type LanguageClientOptions, LSPErrorCodes, ResponseError,
   type ServerOptions, type StaticFeature, State, Trace, WorkDoneProgress,
 } from "vscode-languageclient/node";
 import { hoverWithLinks } from "./hover";
@@ -231,6 +231,12 @@ export class Session implements vscode.Disposable {
         listening.dispose();
       }
     });
+  }
+
+  /** Tells the server of files on disk that a watcher may have missed. */
+  async filesWritten(files: vscode.Uri[]): Promise<void> {
+    const client = this.runningClient();
+    await client.sendNotification(DidChangeWatchedFilesNotification.type, { changes: files.map((f) => ({ uri: client.code2ProtocolConverter.asUri(f), type: FileChangeType.Created })) });
   }
 
   /** Tells whether a folder's trace was chosen by hand, so that the server does not replace it by a newer one. */

@@ -297,6 +297,21 @@ exports.tests = [
     await eventually("the first trace", () => statusText().includes("58.6 ms a step"), statusText);
   }],
 
+  ["a recording into a folder of its own is loaded", async () => {
+    await open(gpt());
+    const output = path.join("runs", "2026-01-02T03-04-05");
+    const waiting = inside.recorder.awaitTrace(vscode.workspace.workspaceFolders[0], output);
+    const made = path.join(folder(0).fsPath, output);
+    fs.mkdirSync(made, { recursive: true });
+    fs.copyFileSync(traces("gpt_callers", "trace.json.gz"), path.join(made, "gpt.trace.json.gz"));
+    await eventually("its name", () => statusText().includes("gpt.trace.json.gz"), statusText);
+    waiting.dispose();
+    fs.rmSync(path.join(folder(0).fsPath, "runs"), { recursive: true });
+    fs.copyFileSync(traces("gpt", "trace.json.gz"), traceFile());
+    await vscode.commands.executeCommand("stepline.refresh");
+    await eventually("the first one again", () => statusText().includes("58.6 ms a step"), statusText);
+  }],
+
   ["a killed server comes back with its trace", async () => {
     await open(gpt());
     const pid = await kill();
