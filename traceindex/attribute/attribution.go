@@ -3,6 +3,7 @@ package attribute
 import (
 	"context"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -115,7 +116,7 @@ func (r *resolver) resolve(f RecordedFile, src Sources) {
 		}
 	}
 	r.attribution.Files[found.File.Path] = found.File
-	r.byPath[f.Path] = &source{module: newModuleFacts(found.File), finder: r.finderOf(found.File, f), graphs: map[*pyscan.Function]*functionAlignments{}}
+	r.byPath[f.Path] = &source{module: newModuleFacts(found.File), base: path.Base(cleanRecorded(f.Path)), finder: r.finderOf(found.File, f), graphs: map[*pyscan.Function]*functionAlignments{}}
 }
 
 // finderOf finds the functions of a file. Nsight Systems names the line that was running, not the function's first: how far a

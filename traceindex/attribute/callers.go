@@ -12,7 +12,7 @@ import (
 // is not in the source's file (a frame between the two was never seen).
 func (t *tokenTable) callLine(e traceindex.EventID, source *source) int {
 	c, ok := t.ix.CallLineOf(e)
-	if !ok || c.Line <= 0 || path.Base(cleanRecorded(c.File)) != path.Base(source.module.file.Path) {
+	if !ok || c.Line <= 0 || path.Base(cleanRecorded(c.File)) != source.base {
 		return 0
 	}
 	return source.module.file.LineOfStatement(c.Line + source.finder.shift(c.Line))

@@ -48,6 +48,7 @@ type stretch struct {
 	place  placeID
 	steps  int32
 	begins int32
+	loop   bool // the line is that of a loop
 }
 
 // rank walks the host threads of one rank.
@@ -350,6 +351,7 @@ func (w *frameWalker) lookUp(a *alignment, source *frameSource) *placedFrame {
 		}
 		return w.attribution.places.intern(place)
 	}
+	loops := source.source.graphs[source.fn].aligner.g.loops
 	out := &placedFrame{tokens: make([]placeID, len(a.tokens)), before: make([][]stretch, len(a.before))}
 	for i := range a.tokens {
 		out.tokens[i] = at(&a.tokens[i])
@@ -360,7 +362,7 @@ func (w *frameWalker) lookUp(a *alignment, source *frameSource) *placedFrame {
 				continue // the function's entry is no statement
 			}
 			id := w.attribution.places.intern(Place{File: file, Line: int(v.line), Function: function, Confidence: traceindex.ConfidenceExact})
-			out.before[i] = append(out.before[i], stretch{id, v.steps, v.begins})
+			out.before[i] = append(out.before[i], stretch{id, v.steps, v.begins, loops[v.line]})
 		}
 	}
 	return out

@@ -86,6 +86,8 @@ type graph struct {
 	out, in []adjacency
 	// starts is the line of the statement that begins at a point, 0 elsewhere.
 	starts []int32
+	// loops are the lines of loops.
+	loops map[int32]bool
 	// names are all names that a gate of the function answers to.
 	names map[string]bool
 	// byName are the calls' gates by name.
@@ -123,6 +125,12 @@ func newGraph(module *moduleFacts, fn *pyscan.Function, options pyscan.FlowOptio
 	g.tieSubscripts()
 	for _, e := range flow.Edges {
 		g.connect(int32(e.From), int32(e.To), edgeCost(e.Kind))
+	}
+	g.loops = map[int32]bool{}
+	for _, e := range flow.Edges {
+		if e.Kind == pyscan.EdgeBack {
+			g.loops[flow.Lines[e.To]] = true
+		}
 	}
 	g.starts = make([]int32, g.points)
 	for _, s := range flow.Statements {

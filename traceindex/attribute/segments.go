@@ -67,8 +67,13 @@ func (c *segmentCutter) add(endNs int64, id placeID) {
 	c.list = append(c.list, segment{endNs, id})
 }
 
+// silentStepNs bounds the time of one silent step of a statement: bytecode that calls nothing.
+const silentStepNs = 3_000
+
 // gap shares the time until a moment among the statements on the path since the last token, by their silent steps; the rest of the
-// statement before counts as one. Before each statement that begins, and at the function's exit, comes its overhead.
+// statement before counts as one. Before each statement that begins, and at the function's exit, comes its overhead. What is more
+// than silent steps can take goes to a loop that was passed without any call, else to the statement before: an assignment that
+// frees what the name held shows as nothing but time.
 func (c *segmentCutter) gap(until int64, path []stretch, rest, exit bool) {
 	span := until - c.at
 	if span <= 0 {
@@ -92,6 +97,12 @@ func (c *segmentCutter) gap(until int64, path []stretch, rest, exit bool) {
 		overhead = min(overheadNs, span*overheadSteps/(begins*overheadSteps+steps))
 	}
 	work := span - overhead*begins
+	step, extra := work/max(1, steps), int64(0)
+	loop := silentLoop(path, c.last)
+	if rest && step > silentStepNs {
+		step = silentStepNs
+		extra = work - step*steps
+	}
 	spend := func(ns int64, id placeID) {
 		if ns > 0 {
 			c.at += ns
@@ -99,14 +110,19 @@ func (c *segmentCutter) gap(until int64, path []stretch, rest, exit bool) {
 		}
 	}
 	if rest || len(path) == 0 && !exit {
-		spend(work/max(1, steps), c.last)
+		before := step
+		if loop < 0 {
+			before += extra
+		}
+		spend(before, c.last)
 	}
-	for _, s := range path {
+	for i, s := range path {
 		if s.begins > 0 {
 			spend(overhead, c.caller)
 		}
-		if steps > 0 {
-			spend(work*int64(s.steps)/steps, s.place)
+		spend(step*int64(s.steps), s.place)
+		if i == loop {
+			spend(extra, s.place)
 		}
 	}
 	// What rounding left, and the exit's overhead.
@@ -120,4 +136,14 @@ func (c *segmentCutter) gap(until int64, path []stretch, rest, exit bool) {
 		spend(until-c.at, last)
 	}
 	c.at = until
+}
+
+// silentLoop is the first loop on a path that was neither being left nor entered: all its turns passed without a call; −1 if none.
+func silentLoop(path []stretch, last placeID) int {
+	for i, s := range path {
+		if s.loop && s.place != last && i+1 < len(path) && path[len(path)-1].place != s.place {
+			return i
+		}
+	}
+	return -1
 }

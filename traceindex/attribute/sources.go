@@ -37,6 +37,7 @@ type Sources interface {
 type source struct {
 	module *moduleFacts
 	finder *functionFinder
+	base   string // the name that recordings call the file by, without its folder
 	graphs map[*pyscan.Function]*functionAlignments
 }
 
