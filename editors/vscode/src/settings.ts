@@ -17,6 +17,8 @@ export function serverSettings(scope: vscode.Uri | undefined): Record<string, un
     let value = said?.globalValue;
     if (vscode.workspace.isTrusted || !restricted.has(key)) value = said?.workspaceFolderValue ?? said?.workspaceValue ?? value;
     if (value === undefined || value === null) continue;
+    // Off is the extension's own business: asking a server that is just being told otherwise would draw what held before.
+    if (key === "heat.enable" && value === false) continue;
     let table = settings;
     const parts = key.split(".");
     for (const part of parts.slice(0, -1)) table = (table[part] ??= {}) as Record<string, unknown>;
