@@ -8,7 +8,6 @@ import (
 
 	"stepline/report"
 	"stepline/traceindex"
-	"stepline/traceindex/attribute"
 	"stepline/traceindex/load"
 	"stepline/traceindex/memsnap"
 	"stepline/traceindex/nccl"
@@ -81,7 +80,7 @@ func readBeside(ctx context.Context, files []traceindex.BesideFile) (*besideInpu
 
 // joinBeside reads the inputs beside the traces and joins them to the run's lines. The error names inputs that cannot be used; with
 // ctx's, nothing is left to use.
-func (w *Workspace) joinBeside(ctx context.Context, l *Loaded, sources *attribute.Workspace) error {
+func (w *Workspace) joinBeside(ctx context.Context, l *Loaded, sources *ranSources) error {
 	if len(l.Run.Beside) == 0 {
 		return nil
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // memoryPart puts the snapshots' allocations on the workspace's lines.
-func memoryPart(ctx context.Context, l *Loaded, snapshots []*memsnap.Snapshot, sources attribute.Sources) (*report.MemoryPart, error) {
+func memoryPart(ctx context.Context, l *Loaded, snapshots []*memsnap.Snapshot, sources *ranSources) (*report.MemoryPart, error) {
 	part := &report.MemoryPart{Devices: []report.MemoryDeviceRow{}, Fragmentation: []report.FragmentationRow{}, Lines: []report.MemoryLineRow{}, Steps: []report.MemoryStepRow{}}
 	rows := map[memoryKey]*report.MemoryLineRow{}
 	for _, m := range snapshots {
@@ -64,11 +64,13 @@ type memoryKey struct {
 type framePlaces struct {
 	files map[string]*pyscan.File // by the snapshot's name; nil: not in the workspace
 	any   bool
+	// ran leads from the sources that ran to those of now.
+	ran *ranSources
 }
 
 // placeFrames finds the workspace files of a snapshot.
-func placeFrames(s *memsnap.Snapshot, sources attribute.Sources) *framePlaces {
-	places := &framePlaces{files: map[string]*pyscan.File{}}
+func placeFrames(s *memsnap.Snapshot, sources *ranSources) *framePlaces {
+	places := &framePlaces{ran: sources, files: map[string]*pyscan.File{}}
 	for name, frames := range s.PythonFrames() {
 		if memsnap.IsLibrary(name) {
 			continue
@@ -102,6 +104,12 @@ func (p *framePlaces) row(rows map[memoryKey]*report.MemoryLineRow, file string,
 		} else {
 			row.Line, row.Function, row.Confidence = at, name, traceindex.ConfidenceFunction.String()
 		}
+		confidence := traceindex.ConfidenceExact
+		if row.Confidence != confidence.String() {
+			confidence = traceindex.ConfidenceFunction
+		}
+		moved := p.ran.move(attribute.Place{File: row.File, Line: row.Line, Function: row.Function, Confidence: confidence})
+		row.Line, row.Function, row.Confidence = moved.Line, moved.Function, moved.Confidence.String()
 	}
 	key := memoryKey{row.File, row.Line}
 	if rows[key] == nil {

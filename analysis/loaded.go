@@ -115,20 +115,23 @@ func (w *Workspace) LoadTrace(ctx context.Context, traces []string, options Load
 		return nil, err
 	}
 	defer sources.Close()
-	sources.Recorded = recordedTexts(run)
-	a, err := attribute.Attribute(ctx, run, sources)
+	ran, err := w.newRanSources(ctx, run, sources)
+	var a *attribute.Attribution
+	if err == nil {
+		a, err = attribute.Attribute(ctx, run, ran)
+	}
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}
 		return nil, fmt.Errorf("attributing %s: %w", strings.Join(traces, ", "), err)
 	}
-	followEdits(a, sources)
+	followEdits(a, ran)
 	l := &Loaded{Run: run, Attribution: a, Costs: a.Costs(), Sources: map[string]string{}, LoadedAt: time.Now()}
 	for path, file := range a.Files {
 		l.Sources[path] = file.Text
 	}
-	if err := w.joinBeside(ctx, l, sources); err != nil {
+	if err := w.joinBeside(ctx, l, ran); err != nil {
 		if cause := context.Cause(ctx); cause != nil {
 			return nil, cause
 		}

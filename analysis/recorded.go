@@ -1,61 +1,20 @@
 package analysis
 
 import (
-	"os"
 	"strings"
 
 	"stepline/pyscan"
-	"stepline/traceindex"
 	"stepline/traceindex/attribute"
-	"stepline/traceindex/recorder"
 )
-
-// recordedTexts gives the sources as they ran, from what `stepline record` notes beside its traces (X.sources.json.gz beside
-// X.json.gz); nil where there is none. A file that cannot be read is as good as none: the workspace's text then stands in.
-func recordedTexts(run *traceindex.Run) func(recorded string) (string, bool) {
-	texts := map[string]string{}
-	for _, index := range run.Ranks {
-		sources := readRecordedSources(index.Meta.File)
-		if sources == nil {
-			continue
-		}
-		for _, f := range sources.Files {
-			if f.Text == "" || f.ModifiedAfterStart {
-				continue
-			}
-			for _, name := range f.Recorded {
-				texts[name] = f.Text
-			}
-		}
-	}
-	if len(texts) == 0 {
-		return nil
-	}
-	return func(recorded string) (string, bool) {
-		text, ok := texts[recorded]
-		return text, ok
-	}
-}
-
-func readRecordedSources(trace string) *recorder.Sources {
-	stem := strings.TrimSuffix(strings.TrimSuffix(trace, ".gz"), ".json")
-	for _, name := range []string{stem + ".sources.json.gz", stem + ".sources.json"} {
-		file, err := os.Open(name)
-		if err != nil {
-			continue
-		}
-		sources, err := recorder.ReadSources(file)
-		file.Close()
-		if err == nil {
-			return sources
-		}
-	}
-	return nil
-}
 
 // followEdits brings what was attributed to recorded texts to the workspace's files as they are now: unchanged statements keep
 // their numbers on their new lines, functions that changed inside keep theirs as a whole.
-func followEdits(a *attribute.Attribution, sources *attribute.Workspace) {
+func followEdits(a *attribute.Attribution, sources *ranSources) {
+	for path, f := range sources.byPath {
+		if f.ran == nil {
+			a.Doubt(path, f.asItRan)
+		}
+	}
 	for path, recorded := range a.Files {
 		now := sources.File(path)
 		if now == nil || now.Text == recorded.Text {

@@ -1,36 +1,34 @@
 package attribute
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 
-	"stepline/pyscan"
+	"stepline/traceindex"
 )
 
-// Relocated is the attribution with its places moved, as when the sources have been edited since they ran: move gives each place's
-// new one, files are the sources that the new places are in. A place whose function is gone comes back Missing.
-func (a *Attribution) Relocated(files map[string]*pyscan.File, move func(Place) Place) *Attribution {
-	moved := *a
-	moved.Files = files
-	// Rows keep their numbers: everything else refers to places by them. Two that become equal stay two rows.
-	moved.places = newPlaceTable()
-	for _, p := range a.places.places {
-		moved.places.places = append(moved.places.places, move(p))
+// Doubt puts the places of one file on their functions as wholes, except where a line is known to be as it ran: for files that have
+// changed since and whose text was not recorded. Call it before the Attribution is shared.
+func (a *Attribution) Doubt(path string, asItRan func(line int) bool) {
+	file := a.Files[path]
+	if file == nil {
+		return
 	}
-	moved.ranks = make([]*rankPlaces, len(a.ranks))
-	for i, p := range a.ranks {
-		rank := *p
-		rank.gpu = slices.Clone(p.gpu)
-		for j := range rank.gpu {
-			g := &rank.gpu[j]
-			switch g.Reason {
-			case "", reasonAmbiguous, reasonChanged:
-				if g.place != noPlace {
-					g.Reason = ""
-					*g = moved.settle(*g)
-				}
-			}
+	changed := map[string]bool{}
+	for i := range a.places.places {
+		p := &a.places.places[i]
+		if p.File != path || p.Missing || p.Line > 0 && asItRan(p.Line) || len(p.Candidates) > 0 && !slices.ContainsFunc(p.Candidates, func(c int) bool { return !asItRan(c) }) {
+			continue
 		}
-		moved.ranks[i] = &rank
+		changed[p.Function] = true
+		*p = wholeFunction(*p, file, func(line int) (int, bool) { return line, false })
 	}
-	return &moved
+	for _, r := range a.ranks {
+		a.resettle(r, path)
+	}
+	for _, function := range slices.Sorted(maps.Keys(changed)) {
+		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "changed-since-recording", File: path,
+			Message: fmt.Sprintf("%s in %s has changed since it was recorded: its time is shown on the function, not on its lines", function, path)})
+	}
 }
