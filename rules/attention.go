@@ -61,21 +61,25 @@ var (
 	biasWords    = regexp.MustCompile(`(?i)bias|rel|alibi|pos|rpe`)
 	dropWord     = regexp.MustCompile(`(?i)drop`)
 	veryNegative = regexp.MustCompile(`inf|-\s*1e|-\s*\d{4}|finfo|\.min|(?i)neg|min`)
-	fusedByName  = regexp.MustCompile(`scaled_dot_product_attention|flash_attn|xformers|memory_efficient_attention|flex_attention`)
+	fusedByName  = wordPattern(`scaled_dot_product_attention|flash_attn|xformers|memory_efficient_attention|flex_attention`)
 )
 
 // Attentions are the functions' written-out attentions whose weights are used for nothing else.
 func (f *Facts) Attentions() []*Attention {
-	if !strings.Contains(f.File.Text, "softmax") && !strings.Contains(f.File.Text, "Softmax") {
+	if !f.index.mentions("softmax", "Softmax") {
 		return nil
 	}
 	fused := map[*pyscan.Function]bool{} // functions whose written-out attention is the fallback of a fused one
 	for _, s := range f.Sites {
 		switch n := s.Node.(type) {
 		case *pyscan.Attribute:
-			fused[s.Def()] = fused[s.Def()] || fusedByName.MatchString(n.Attr)
+			if fusedByName.MatchString(n.Attr) {
+				fused[s.Def()] = true
+			}
 		case *pyscan.Name:
-			fused[s.Def()] = fused[s.Def()] || fusedByName.MatchString(n.ID)
+			if fusedByName.MatchString(n.ID) {
+				fused[s.Def()] = true
+			}
 		}
 	}
 	var out []*Attention
@@ -84,7 +88,7 @@ func (f *Facts) Attentions() []*Attention {
 			continue
 		}
 		scan := &attentionScan{f: f, env: map[string]*tracked{}, used: map[*pyscan.Name]bool{}, seen: map[string][]*Attention{}}
-		for _, s := range f.Sites {
+		for _, s := range f.in(fn) {
 			if s.Def() == fn {
 				scan.statement(s)
 			}
@@ -414,18 +418,20 @@ func (a *attentionScan) weightsStay(fn *pyscan.Function, att *Attention) bool {
 			}
 		}
 	}
-	for _, s := range a.f.Sites {
-		name, ok := s.Node.(*pyscan.Name)
-		if !ok || !names[name.ID] || !within(s.Def(), fn) || s.Role == RoleTarget || a.used[name] {
-			continue
+	for held := range names {
+		for _, s := range a.f.named(held) {
+			name, ok := s.Node.(*pyscan.Name)
+			if !ok || !within(s.Def(), fn) || s.Role == RoleTarget || a.used[name] {
+				continue
+			}
+			if name.Start < att.Scores.Range().Start || name.Start > att.Out.Range().End && reboundBefore(a.f, fn, name, att.Out.Range().End) {
+				continue
+			}
+			if attr, ok := s.Parent.Node.(*pyscan.Attribute); ok && tensorFacts[attr.Attr] {
+				continue
+			}
+			return false
 		}
-		if name.Start < att.Scores.Range().Start || name.Start > att.Out.Range().End && reboundBefore(a.f, fn, name, att.Out.Range().End) {
-			continue
-		}
-		if attr, ok := s.Parent.Node.(*pyscan.Attribute); ok && tensorFacts[attr.Attr] {
-			continue
-		}
-		return false
 	}
 	return true
 }
@@ -434,7 +440,7 @@ var tensorFacts = wordSet("shape size dtype device dim ndim")
 
 // reboundBefore: the name holds something else by then.
 func reboundBefore(f *Facts, fn *pyscan.Function, name *pyscan.Name, after int) bool {
-	for _, s := range f.Sites {
+	for _, s := range f.named(name.ID) {
 		n, ok := s.Node.(*pyscan.Name)
 		if ok && n.ID == name.ID && s.Def() == fn && s.Role == RoleTarget && n.Start > after && n.Start < name.Start {
 			return true

@@ -81,7 +81,7 @@ func (f *Facts) changingName(name *pyscan.Name, at *Site, depth int) *Changing {
 		if n, ok := loop.Node.(*pyscan.For); ok && f.countsWith(n, name.ID) {
 			return &Changing{From: name}
 		}
-		for _, s := range f.Sites {
+		for _, s := range f.below(loop) {
 			if !s.Under(loop) || s.Def() != at.Def() {
 				continue
 			}

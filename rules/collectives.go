@@ -149,7 +149,7 @@ type usage struct{ decides, backward, read, returned, stored bool }
 // uses looks at what a function does with names after a site: reads on the host, logs, stores, returns, tests, backward.
 func (f *Facts) uses(x *fileIndex, def *pyscan.Function, after *Site, names map[string]bool) usage {
 	var u usage
-	for _, s := range x.tree.Sites {
+	for _, s := range x.tree.in(def) {
 		if s.Range().Start < after.Range().Start || s.Def() != def {
 			continue
 		}

@@ -159,7 +159,7 @@ func (a *compiledSearch) addCompiled(d definition, by *CompiledCode) {
 	}
 	a.code[d.def] = by
 	x := d.index.ready()
-	for _, c := range x.tree.Calls {
+	for _, c := range x.tree.callsIn(d.def) {
 		if c.Def() != d.def || x.underCompilerTest(c) {
 			continue
 		}
@@ -250,7 +250,7 @@ func (f *Facts) trainsBelow(loop *Site) bool {
 	if f.analysis.stepLoop(f.index, loop) {
 		return true
 	}
-	for _, c := range f.Calls {
+	for _, c := range f.callsIn(loop.Def()) {
 		if !c.Under(loop) || c.Def() != loop.Def() {
 			continue
 		}
@@ -266,7 +266,7 @@ func (f *Facts) trainsBelow(loop *Site) bool {
 
 // trains reports whether a function holds a training call of its own.
 func (a *analysis) trains(d definition) bool {
-	for _, c := range d.index.ready().tree.Calls {
+	for _, c := range d.index.ready().tree.callsIn(d.def) {
 		if c.Def() == d.def && trainingCall(c.Call()) {
 			return true
 		}
@@ -343,7 +343,7 @@ func (f *Facts) BoundInLoop(loop *Site, e pyscan.Expr, except pyscan.Stmt) bool 
 		}
 		return true
 	})
-	for _, s := range f.Sites {
+	for _, s := range f.below(loop) {
 		if !s.Under(loop) {
 			continue
 		}

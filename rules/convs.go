@@ -105,7 +105,7 @@ func (f *Facts) spreadIntoSequential(target pyscan.Expr, at *Site) bool {
 	if !ok {
 		return false
 	}
-	for _, s := range f.Calls {
+	for _, s := range f.callsIn(at.Def()) {
 		if s.Def() != at.Def() || f.Resolve(s.Call().Func) != "torch.nn.Sequential" || len(s.Call().Args) != 1 {
 			continue
 		}
@@ -122,7 +122,7 @@ func (f *Facts) normedInForward(fwd *pyscan.Function, add func(conv, norm *pysca
 	self := selfOf(fwd)
 	layers := f.layersOf(fwd.Class)
 	uses := map[string]int{}
-	for _, s := range f.Sites {
+	for _, s := range f.classSites(fwd) {
 		if attr, ok := s.Node.(*pyscan.Attribute); ok && isSelfName(attr.Value, self) && s.Role != RoleTarget && fwd.Class.Covers(s.Range()) {
 			uses[attr.Attr]++
 		}
@@ -135,7 +135,7 @@ func (f *Facts) normedInForward(fwd *pyscan.Function, add func(conv, norm *pysca
 			add(layers[conv], layers[norm], "self."+conv)
 		}
 	}
-	for _, s := range f.Calls {
+	for _, s := range f.callsIn(fwd) {
 		if s.Def() != fwd || len(s.Call().Args) != 1 {
 			continue
 		}
@@ -154,6 +154,16 @@ func (f *Facts) normedInForward(fwd *pyscan.Function, add func(conv, norm *pysca
 			}
 		}
 	}
+}
+
+// classSites are the sites of the class that a method belongs to.
+func (f *Facts) classSites(method *pyscan.Function) []*Site {
+	for up := f.index.defs[method]; up != nil; up = up.Parent {
+		if def, ok := up.Node.(*pyscan.ClassDef); ok && def.Class == method.Class {
+			return f.below(up)
+		}
+	}
+	return f.Sites
 }
 
 // assignedJustBefore is the layer whose result the statement before put into a name that the statement itself rebinds.

@@ -64,7 +64,7 @@ func (f *Facts) Accumulations() []Accumulation {
 func (f *Facts) findStep(a *Accumulation) bool {
 	def := a.Loop.Def()
 	var behind *Site
-	for _, s := range f.Calls {
+	for _, s := range f.callsIn(def) {
 		if s.Def() != def || !stepsOptimizer(s.Call()) {
 			continue
 		}

@@ -149,7 +149,7 @@ func (f *Facts) SecondResultIgnored(s *Site) (name string, ignored bool) {
 		if !ok {
 			return "", false
 		}
-		for _, other := range f.Sites {
+		for _, other := range f.named(second.ID) {
 			if read, ok := other.Node.(*pyscan.Name); ok && read.ID == second.ID && other.Role != RoleTarget && within(other.Def(), s.Def()) {
 				return second.ID, false
 			}

@@ -28,7 +28,7 @@ func (f *Facts) EpochLoop(l *LoaderCall) *Place {
 		if d.def == nil {
 			continue
 		}
-		for _, s := range d.index.ready().tree.Sites {
+		for _, s := range d.index.ready().tree.in(d.def) {
 			each, ok := s.Node.(*pyscan.For)
 			if ok && s.Def() == d.def && f.iterates(d.index, each, nil) {
 				return &Place{d.index.file, each.Header}
@@ -101,7 +101,7 @@ func (f *Facts) mutates(x *fileIndex, loop *Site, l *LoaderCall) bool {
 
 // EpochLoopAfter is the first loop after a site in its function that holds a training loop inside, nil if there is none.
 func (f *Facts) EpochLoopAfter(s *Site) *Site {
-	for _, loop := range f.Sites {
+	for _, loop := range f.in(s.Def()) {
 		if loop.Def() != s.Def() || loop.Range().Start < s.Range().Start {
 			continue
 		}
@@ -129,7 +129,7 @@ func (f *Facts) EpochLoopAfter(s *Site) *Site {
 }
 
 func (f *Facts) hasStepLoop(d definition) bool {
-	for _, s := range d.index.ready().tree.Sites {
+	for _, s := range d.index.ready().tree.in(d.def) {
 		switch s.Node.(type) {
 		case *pyscan.For, *pyscan.While:
 			if s.Def() == d.def && f.analysis.stepLoop(d.index, s) {

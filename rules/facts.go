@@ -21,6 +21,9 @@ type Facts struct {
 
 	trips     []RoundTrip
 	tripsDone bool
+
+	profilers     []ProfilerUse
+	profilersDone bool
 }
 
 func newFacts(target Target, config Config) *Facts {
@@ -47,7 +50,7 @@ func (f *Facts) Resolve(e pyscan.Expr) string {
 	if s == nil {
 		return ""
 	}
-	return f.analysis.path(f.index, e, s.Function)
+	return f.index.path(s)
 }
 
 // Value is what is known about an expression's value; never nil.

@@ -24,7 +24,6 @@ type analysis struct {
 	kinds     map[*pyscan.Class]Kind
 	framework map[*pyscan.Class]bool
 	bases     map[*pyscan.Class][]definition
-	paths     map[pyscan.Expr]string
 }
 
 // topLevel is the level rules ask at: values are followed through at most four calls.
@@ -50,7 +49,7 @@ func newAnalysis(p *Project) *analysis {
 	return &analysis{
 		project: p, flows: map[flowKey]*flow{}, final: map[*pyscan.Function]*flow{}, attrs: map[attrKey]attrValue{},
 		callers: map[*pyscan.Function][]callSite{}, stepLoops: map[*Site]bool{}, oneSteps: map[*pyscan.Function]bool{}, heats: map[*pyscan.Function]*Heat{},
-		kinds: map[*pyscan.Class]Kind{}, framework: map[*pyscan.Class]bool{}, bases: map[*pyscan.Class][]definition{}, paths: map[pyscan.Expr]string{},
+		kinds: map[*pyscan.Class]Kind{}, framework: map[*pyscan.Class]bool{}, bases: map[*pyscan.Class][]definition{},
 	}
 }
 

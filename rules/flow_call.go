@@ -58,7 +58,7 @@ func (f *flow) call(e *pyscan.Call) *Value {
 	a := &arguments{call: e, kws: map[string]*Value{}}
 	method, isMethod := e.Func.(*pyscan.Attribute)
 	var base *Value
-	path := f.a.path(f.x, e.Func, f.scopeFunction(e))
+	path := f.calleePath(e)
 	if isMethod && path == "" {
 		base = f.eval(method.Value)
 	}
@@ -102,6 +102,15 @@ func (f *flow) call(e *pyscan.Call) *Value {
 		}
 	}
 	return f.byName(e, a)
+}
+
+// calleePath is the dotted path of what a call calls, "" if that is nothing imported.
+func (f *flow) calleePath(e *pyscan.Call) string {
+	s := f.x.tree.Site(e)
+	if s == nil || e.Func == nil {
+		return f.x.resolve(e.Func, f.fn, 0)
+	}
+	return f.x.path(f.x.tree.Sites[s.at+1]) // a call's first part is its callee
 }
 
 // byName: a callee of unknown origin called `model` or `criterion` in code that trains.

@@ -220,7 +220,7 @@ func (f *flow) created(a *arguments) *Value {
 		}
 		return unknownValue
 	}
-	if a.kws["**"] != nil || strings.Contains(f.x.file.Text, "set_default_device") || strings.Contains(f.x.file.Text, "set_default_tensor_type") || f.underDeviceContext(a.call) {
+	if a.kws["**"] != nil || f.x.mentions("set_default_device", "set_default_tensor_type") || f.underDeviceContext(a.call) {
 		return unknownValue
 	}
 	pin := Keyword(a.call, "pin_memory")

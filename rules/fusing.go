@@ -140,7 +140,7 @@ func (f *Facts) onlyMask(stmt pyscan.Stmt, a *Attention) bool {
 		return false
 	}
 	reads := 0
-	for _, s := range f.Sites {
+	for _, s := range f.named(name.ID) {
 		if n, ok := s.Node.(*pyscan.Name); ok && n.ID == name.ID && s.Role != RoleTarget && s.Def() == a.Out.Def() {
 			reads++
 		}

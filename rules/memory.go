@@ -160,7 +160,7 @@ func (f *Facts) gradientsMatter(fn *pyscan.Function) bool {
 			}
 		}
 	}
-	return strings.Contains(f.File.Text, "set_grad_enabled(False)")
+	return f.index.mentions("set_grad_enabled(False)")
 }
 
 // calledWithoutGrad reports whether some call of a function lies under no_grad or in a function that switches gradients off.

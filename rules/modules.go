@@ -86,7 +86,7 @@ func (f *Facts) conditionalLayers(d definition) bool {
 		return true
 	}
 	self := selfOf(fwd)
-	for _, s := range in.ready().tree.Sites {
+	for _, s := range in.ready().tree.in(fwd) {
 		if s.Def() != fwd {
 			continue
 		}

@@ -144,20 +144,30 @@ var canonical = strings.NewReplacer(
 	"torch.functional.", "torch.",
 )
 
-// path is fileIndex.resolve, remembered per expression.
-func (a *analysis) path(x *fileIndex, e pyscan.Expr, from *pyscan.Function) string {
+// path is resolve for a site, remembered there: it rests on the file alone.
+func (x *fileIndex) path(s *Site) string {
+	e, ok := s.Node.(pyscan.Expr)
+	if !ok {
+		return ""
+	}
 	switch e.(type) {
 	case *pyscan.Name, *pyscan.Attribute:
 	default:
 		return ""
 	}
-	if p, ok := a.paths[e]; ok {
-		return p
+	if p := s.path.Load(); p != nil {
+		return *p
 	}
-	p := x.resolve(e, from, 0)
-	a.paths[e] = p
+	p := x.resolve(e, s.Function, 0)
+	if p == "" {
+		s.path.Store(&noPath)
+	} else {
+		s.path.Store(&p)
+	}
 	return p
 }
+
+var noPath = ""
 
 // resolve is the dotted path an expression names through imports and aliases, "" where it is anything else.
 func (x *fileIndex) resolve(e pyscan.Expr, from *pyscan.Function, depth int) string {

@@ -20,6 +20,16 @@ type ProfilerUse struct {
 
 // Profilers are the torch.profiler.profile calls of the file.
 func (f *Facts) Profilers() []ProfilerUse {
+	if !f.profilersDone {
+		f.profilers, f.profilersDone = f.findProfilers(), true
+	}
+	return f.profilers
+}
+
+func (f *Facts) findProfilers() []ProfilerUse {
+	if !f.index.mentions("profile") {
+		return nil
+	}
 	var out []ProfilerUse
 	for _, s := range f.Calls {
 		switch f.Resolve(s.Call().Func) {
@@ -75,13 +85,13 @@ func (f *Facts) bindProfiler(u *ProfilerUse) {
 func (f *Facts) followProfiler(u *ProfilerUse) {
 	def := u.Site.Def()
 	until := def.End // the variable's next binding
-	for _, s := range f.Sites {
+	for _, s := range f.named(u.Name) {
 		name, ok := s.Node.(*pyscan.Name)
 		if ok && name.ID == u.Name && s.Role == RoleTarget && s.Def() == def && name.Start > u.Call.End && !sameBinding(s, u) {
 			until = min(until, name.Start)
 		}
 	}
-	for _, s := range f.Sites {
+	for _, s := range f.named(u.Name) {
 		name, ok := s.Node.(*pyscan.Name)
 		if !ok || name.ID != u.Name || !within(s.Def(), def) || s.Role == RoleTarget {
 			continue
@@ -147,7 +157,7 @@ func (f *Facts) StepLoop(u ProfilerUse) *Site {
 	}
 	var only, trains *Site
 	loops := 0
-	for _, s := range f.Sites {
+	for _, s := range f.below(u.With) {
 		switch s.Node.(type) {
 		case *pyscan.For, *pyscan.While:
 		default:
@@ -177,7 +187,7 @@ func (f *Facts) LongTraining(u ProfilerUse) *Site {
 	if u.With == nil {
 		return nil
 	}
-	for _, s := range f.Sites {
+	for _, s := range f.below(u.With) {
 		if !s.Under(u.With) || s.Def() != u.With.Def() {
 			continue
 		}
@@ -250,7 +260,7 @@ func (f *Facts) iteratesLoader(x *fileIndex, e pyscan.Expr) bool {
 func (f *Facts) AppendToLoop(loop *Site, statement string) (edit TextEdit, ok bool) {
 	body := f.LoopBody(loop)
 	last := f.Site(body[len(body)-1])
-	for _, s := range f.Sites {
+	for _, s := range f.below(loop) {
 		if simple, isSimple := s.Node.(*pyscan.Simple); isSimple && simple.Keyword == "continue" && enclosingLoop(s) == loop {
 			return TextEdit{}, false
 		}

@@ -182,7 +182,7 @@ func NewProject(files []*pyscan.File) *Project {
 	p := &Project{paths: make(map[string]*fileIndex, len(files)), names: &nameIndex{}}
 	for _, f := range files {
 		if p.paths[f.Path] == nil {
-			x := newFileIndex(f)
+			x := newFileIndex(f, nil)
 			p.files = append(p.files, x)
 			p.paths[f.Path] = x
 		}
@@ -200,7 +200,7 @@ func (p *Project) With(file *pyscan.File) *Project {
 	for k, v := range p.paths {
 		out.paths[k] = v
 	}
-	x := newFileIndex(file)
+	x := newFileIndex(file, old)
 	out.paths[file.Path] = x
 	for _, c := range p.changed {
 		if c != old {
@@ -246,7 +246,7 @@ func (p *Project) index(file *pyscan.File) *fileIndex {
 	if x := p.paths[file.Path]; x != nil && x.file == file {
 		return x
 	}
-	return newFileIndex(file)
+	return newFileIndex(file, nil)
 }
 
 // fileIndex is one file as the rules see it: made once, then immutable.
@@ -256,7 +256,7 @@ type fileIndex struct {
 	namesGPU bool
 	torch    bool // mentions torch at all
 
-	texts sync.Map // what mentions answered
+	texts sync.Map // what find answered
 
 	once   sync.Once
 	tree   *Tree
@@ -270,18 +270,17 @@ type fileIndex struct {
 	info      *loopInfo
 }
 
-// namesGPU reports whether a text names a GPU, a device or a framework that brings one (guard g4).
-func namesGPU(text string) bool {
-	for _, word := range []string{"cuda", "CUDA", "device", "ccelerat", "Trainer", "trainer", "ightning", "eepspeed", "eepSpeed", "gpu", "GPU"} {
-		if strings.Contains(text, word) {
-			return true
-		}
-	}
-	return false
-}
+// gpuWords name a GPU, a device or a framework that brings one (guard g4).
+var gpuWords = []string{"cuda", "CUDA", "device", "ccelerat", "Trainer", "trainer", "ightning", "eepspeed", "eepSpeed", "gpu", "GPU"}
 
-func newFileIndex(f *pyscan.File) *fileIndex {
-	return &fileIndex{file: f, module: modulePath(f.Path), namesGPU: namesGPU(f.Text), torch: strings.Contains(f.Text, "torch") || strings.Contains(f.Text, "lightning")}
+// newFileIndex is a file's index; before is the one of its text before an edit, nil if there is none.
+func newFileIndex(f *pyscan.File, before *fileIndex) *fileIndex {
+	x := &fileIndex{file: f, module: modulePath(f.Path)}
+	if before != nil {
+		x.inheritTexts(before)
+	}
+	x.namesGPU, x.torch = x.mentions(gpuWords...), x.mentions("torch", "lightning")
+	return x
 }
 
 // ready builds the index on first use.
@@ -475,21 +474,6 @@ func (p *Project) basePaths(c definition, depth int) []string {
 		}
 	}
 	return out
-}
-
-// mentions reports whether the file's text holds one of the texts. Answers are kept: rules ask the same of every file.
-func (x *fileIndex) mentions(texts ...string) bool {
-	for _, t := range texts {
-		known, ok := x.texts.Load(t)
-		if !ok {
-			known = strings.Contains(x.file.Text, t)
-			x.texts.Store(t, known)
-		}
-		if known.(bool) {
-			return true
-		}
-	}
-	return false
 }
 
 // mentions reports whether any file of the project holds a text.

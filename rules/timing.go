@@ -250,7 +250,7 @@ func (f *Facts) eventMade(name *pyscan.Name, at *Site) *pyscan.Call {
 
 func (f *Facts) lastRecord(name string, before *Site) *Site {
 	var last *Site
-	for _, s := range f.Calls {
+	for _, s := range f.callsIn(before.Def()) {
 		if s.Range().Start >= before.Range().Start || s.Def() != before.Def() {
 			continue
 		}
@@ -263,7 +263,7 @@ func (f *Facts) lastRecord(name string, before *Site) *Site {
 
 // WaitsBetween reports whether a call between two sites of a function may wait for the GPU.
 func (f *Facts) WaitsBetween(from, to *Site) bool {
-	for _, s := range f.Calls {
+	for _, s := range f.callsIn(to.Def()) {
 		if s.Def() != to.Def() || s.Range().Start <= from.Range().Start || s.Range().Start >= to.Range().Start || from.Under(s) || to.Under(s) {
 			continue
 		}

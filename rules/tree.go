@@ -3,6 +3,7 @@ package rules
 import (
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"stepline/pyscan"
 )
@@ -37,6 +38,11 @@ type Site struct {
 	Function *pyscan.Function
 	// Class is the class whose body holds the node outside of any method, nil elsewhere.
 	Class *pyscan.Class
+	// at is the site's place in Tree.Sites; the sites under it are those up to end. sameStart is the site before it that starts
+	// at the same offset, plus one.
+	at, end, sameStart int32
+	// path keeps what the expression resolves to.
+	path atomic.Pointer[string]
 }
 
 // Tree is a file as sites in source order (preorder), with the calls listed apart.
@@ -45,8 +51,13 @@ type Tree struct {
 	Sites []*Site
 	Calls []*Site    // sites whose Node is *pyscan.Call
 	index *fileIndex // set by it
-	// byNode finds a node's site; every expression and statement of the file is in it.
-	byNode map[pyscan.Node]*Site
+	// first holds, by the offset where a node starts, one more than the last site that starts there.
+	first []int32
+	// parts and names serve in, callsIn and named; made on first use.
+	partsOnce sync.Once
+	parts     []functionPart
+	namesOnce sync.Once
+	names     map[string][]*Site
 	// assigned holds the plain assignments per function, made on first use.
 	assignedOnce sync.Once
 	assigned     map[*pyscan.Function][]*pyscan.Assign
@@ -61,14 +72,12 @@ type Tree struct {
 
 // NewTree walks a file once.
 func NewTree(file *pyscan.File) *Tree {
-	t := &Tree{File: file, byNode: make(map[pyscan.Node]*Site, len(file.Text)/8)}
+	t := &Tree{File: file, Sites: make([]*Site, 0, len(file.Text)/8)}
 	b := treeBuilder{tree: t}
 	b.stmts(file.Module.Body, nil, RoleBody, file.Module, nil)
+	t.number()
 	return t
 }
-
-// Site returns a node's site, nil for nodes of other files.
-func (t *Tree) Site(n pyscan.Node) *Site { return t.byNode[n] }
 
 // Call returns the site's node as a call; only for sites of Tree.Calls.
 func (s *Site) Call() *pyscan.Call { return s.Node.(*pyscan.Call) }
@@ -124,10 +133,10 @@ func (b *treeBuilder) add(n pyscan.Node, parent *Site, role Role, fn *pyscan.Fun
 	if len(b.slab) == cap(b.slab) {
 		b.slab = make([]Site, 0, 512)
 	}
-	b.slab = append(b.slab, Site{Node: n, Parent: parent, Role: role, Function: fn, Class: class})
+	b.slab = b.slab[:len(b.slab)+1]
 	s := &b.slab[len(b.slab)-1]
+	s.Node, s.Parent, s.Role, s.Function, s.Class = n, parent, role, fn, class
 	b.tree.Sites = append(b.tree.Sites, s)
-	b.tree.byNode[n] = s
 	return s
 }
 

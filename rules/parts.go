@@ -1,0 +1,97 @@
+package rules
+
+import "stepline/pyscan"
+
+// The rules ask for parts of a file again and again: what lies under a loop, what a function runs, where a name occurs. Tree
+// answers without a walk over the whole file, in source order, like Sites.
+
+// number gives the sites their places once all are there.
+func (t *Tree) number() {
+	t.first = make([]int32, len(t.File.Text)+1)
+	for i, s := range t.Sites {
+		s.at, s.end = int32(i), int32(i+1)
+		if start := s.Node.Range().Start; start >= 0 && start < len(t.first) {
+			s.sameStart = t.first[start]
+			t.first[start] = int32(i + 1)
+		}
+	}
+	for i := len(t.Sites) - 1; i >= 0; i-- {
+		if s := t.Sites[i]; s.Parent != nil {
+			s.Parent.end = max(s.Parent.end, s.end)
+		}
+	}
+}
+
+// Site returns a node's site, nil for nodes of other files.
+func (t *Tree) Site(n pyscan.Node) *Site {
+	if n == nil {
+		return nil
+	}
+	start := n.Range().Start
+	if start < 0 || start >= len(t.first) {
+		return nil
+	}
+	for i := t.first[start]; i > 0; {
+		s := t.Sites[i-1]
+		if s.Node == n {
+			return s
+		}
+		i = s.sameStart
+	}
+	return nil
+}
+
+// below are a site and the sites under it.
+func (t *Tree) below(s *Site) []*Site { return t.Sites[s.at:s.end] }
+
+// in are the sites that run in a function (Site.Def), callsIn the calls among them.
+func (t *Tree) in(fn *pyscan.Function) []*Site { return t.functionParts(fn).sites }
+
+func (t *Tree) callsIn(fn *pyscan.Function) []*Site { return t.functionParts(fn).calls }
+
+// functionPart is what runs in one function.
+type functionPart struct{ sites, calls []*Site }
+
+func (t *Tree) functionParts(fn *pyscan.Function) functionPart {
+	t.partsOnce.Do(func() {
+		t.parts = make([]functionPart, len(t.File.Functions))
+		sizes := make([]int32, len(t.parts))
+		for _, s := range t.Sites {
+			if def := s.Def(); def != nil {
+				sizes[def.Index]++
+			}
+		}
+		room := make([]*Site, len(t.Sites))
+		for i, n := range sizes {
+			t.parts[i].sites, room = room[:0:n], room[n:]
+		}
+		for _, s := range t.Sites {
+			def := s.Def()
+			if def == nil {
+				continue
+			}
+			p := &t.parts[def.Index]
+			p.sites = append(p.sites, s)
+			if _, ok := s.Node.(*pyscan.Call); ok {
+				p.calls = append(p.calls, s)
+			}
+		}
+	})
+	if fn == nil || fn.Index >= len(t.parts) || t.File.Functions[fn.Index] != fn {
+		return functionPart{}
+	}
+	return t.parts[fn.Index]
+}
+
+// named are the sites of the names spelled so.
+func (t *Tree) named(id string) []*Site {
+	t.namesOnce.Do(func() {
+		t.names = map[string][]*Site{}
+		for _, s := range t.Sites {
+			if n, ok := s.Node.(*pyscan.Name); ok {
+				t.names[n.ID] = append(t.names[n.ID], s)
+			}
+		}
+	})
+	return t.names[id]
+}

@@ -1,0 +1,73 @@
+package rules
+
+import "strings"
+
+// find is where the file's text holds a text (one of the places), -1 where it does not. Answers are kept: rules ask the same
+// of every file.
+func (x *fileIndex) find(text string) int {
+	if known, ok := x.texts.Load(text); ok {
+		return known.(int)
+	}
+	at := strings.Index(x.file.Text, text)
+	x.texts.Store(text, at)
+	return at
+}
+
+// mentions reports whether the file's text holds one of the texts.
+func (x *fileIndex) mentions(texts ...string) bool {
+	for _, t := range texts {
+		if x.find(t) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// inheritTexts takes over what is known of the file's text before an edit: only what the edit touched is searched anew.
+func (x *fileIndex) inheritTexts(old *fileIndex) {
+	was, is := old.file.Text, x.file.Text
+	prefix := commonPrefix(was, is)
+	suffix := commonSuffix(was[prefix:], is[prefix:])
+	old.texts.Range(func(key, value any) bool {
+		text, at := key.(string), value.(int)
+		switch {
+		case at < 0: // it can only have come up around the edit
+			from := max(0, prefix-len(text)+1)
+			to := min(len(is), len(is)-suffix+len(text)-1)
+			if at = strings.Index(is[from:max(from, to)], text); at >= 0 {
+				at += from
+			}
+		case at+len(text) <= prefix:
+		case at >= len(was)-suffix:
+			at += len(is) - len(was)
+		default:
+			return true // where it was, something changed: it is searched when asked for
+		}
+		x.texts.Store(text, at)
+		return true
+	})
+}
+
+func commonPrefix(a, b string) int {
+	n := min(len(a), len(b))
+	i := 0
+	for i+64 <= n && a[i:i+64] == b[i:i+64] {
+		i += 64
+	}
+	for i < n && a[i] == b[i] {
+		i++
+	}
+	return i
+}
+
+func commonSuffix(a, b string) int {
+	n := min(len(a), len(b))
+	i := 0
+	for i+64 <= n && a[len(a)-i-64:len(a)-i] == b[len(b)-i-64:len(b)-i] {
+		i += 64
+	}
+	for i < n && a[len(a)-i-1] == b[len(b)-i-1] {
+		i++
+	}
+	return i
+}
