@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# fuzz.sh DURATION: runs every fuzz target for that long, one after the other, and ends with `N passed, N failed`.
+# fuzz.sh DURATION: runs every fuzz target for that long (10s) or that many inputs (300x), one after the other, and ends with `N passed, N failed`.
 # A failing input is kept by go under the package's testdata/fuzz. With STEPLINE_COUNT=FILE the numbers go there too.
 set -uo pipefail
 cd "$(dirname "$0")/.."
