@@ -57,6 +57,11 @@ func (f *Facts) GradientWork(call *pyscan.Call) string {
 	if !ok {
 		return ""
 	}
+	switch attr.Attr { // the others ask what the receiver is
+	case "step", "update", "backward", "manual_backward", "unscale_", "zero_grad", "clip_grad_norm_", "clip_grad_value_", "clip_grad_norm":
+	default:
+		return ""
+	}
 	v := f.Value(attr.Value)
 	name := lastName(attr.Value)
 	isOptimizer := v.Kind == Optimizer || v.Kind == Scaler || v.Kind == Unknown && optimizerName(attr.Value) && !schedulerWords.MatchString(name)

@@ -119,8 +119,8 @@ func stepsOptimizer(call *pyscan.Call) bool {
 // stepsElsewhere: a loop that hands its optimizer to a call may step it there.
 func (f *Facts) stepsElsewhere(loop *Site) bool {
 	found := false
-	for _, s := range f.Calls {
-		if !s.Under(loop) || found {
+	for _, s := range f.below(loop) {
+		if _, ok := s.Node.(*pyscan.Call); !ok || !s.Under(loop) || found {
 			continue
 		}
 		for _, e := range s.Call().Args {

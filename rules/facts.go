@@ -22,6 +22,9 @@ type Facts struct {
 	trips     []RoundTrip
 	tripsDone bool
 
+	loaders     []*LoaderCall
+	loadersDone bool
+
 	profilers     []ProfilerUse
 	profilersDone bool
 }

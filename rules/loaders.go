@@ -74,14 +74,19 @@ func (f *Facts) ProvenSingleProcess() bool {
 
 // Loaders are the DataLoader calls of the file.
 func (f *Facts) Loaders() []*LoaderCall {
-	return f.loadersIn(f.index)
+	if !f.loadersDone {
+		f.loaders, f.loadersDone = f.loadersIn(f.index), true
+	}
+	return f.loaders
 }
 
 func (f *Facts) loadersIn(x *fileIndex) []*LoaderCall {
 	var out []*LoaderCall
+	if !x.mentions("DataLoader", "dataloader") {
+		return nil
+	}
 	for _, s := range x.ready().tree.Calls {
-		call := s.Call()
-		if x.resolve(call.Func, s.Function, 0) != "torch.utils.data.DataLoader" {
+		if x.calleePath(s) != "torch.utils.data.DataLoader" {
 			continue
 		}
 		if l := f.loaderCall(f.analysis.value(x, s)); l != nil {
@@ -187,7 +192,7 @@ func (f *Facts) UnshardedStream(data *Value) bool {
 func (f *Facts) Moves(s *Site) pyscan.Expr {
 	call := s.Call()
 	attr, ok := call.Func.(*pyscan.Attribute)
-	if !ok || f.Resolve(attr) != "" {
+	if !ok || attr.Attr != "cuda" && attr.Attr != "xpu" && attr.Attr != "to" || f.Resolve(attr) != "" {
 		return nil
 	}
 	switch attr.Attr {

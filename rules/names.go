@@ -169,6 +169,14 @@ func (x *fileIndex) path(s *Site) string {
 
 var noPath = ""
 
+// calleePath is the path of what a call calls: the call's first part.
+func (x *fileIndex) calleePath(call *Site) string {
+	if call.Call().Func == nil {
+		return ""
+	}
+	return x.path(x.tree.Sites[call.at+1])
+}
+
 // resolve is the dotted path an expression names through imports and aliases, "" where it is anything else.
 func (x *fileIndex) resolve(e pyscan.Expr, from *pyscan.Function, depth int) string {
 	switch e := e.(type) {

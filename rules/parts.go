@@ -5,13 +5,20 @@ import "stepline/pyscan"
 // The rules ask for parts of a file again and again: what lies under a loop, what a function runs, where a name occurs. Tree
 // answers without a walk over the whole file, in source order, like Sites.
 
+// link is a site's node, with one more than the place of the site before it that starts at the same offset.
+type link struct {
+	node   pyscan.Node
+	before int32
+}
+
 // number gives the sites their places once all are there.
 func (t *Tree) number() {
 	t.first = make([]int32, len(t.File.Text)+1)
+	t.links = make([]link, len(t.Sites))
 	for i, s := range t.Sites {
 		s.at, s.end = int32(i), int32(i+1)
 		if start := s.Node.Range().Start; start >= 0 && start < len(t.first) {
-			s.sameStart = t.first[start]
+			t.links[i] = link{s.Node, t.first[start]}
 			t.first[start] = int32(i + 1)
 		}
 	}
@@ -31,12 +38,10 @@ func (t *Tree) Site(n pyscan.Node) *Site {
 	if start < 0 || start >= len(t.first) {
 		return nil
 	}
-	for i := t.first[start]; i > 0; {
-		s := t.Sites[i-1]
-		if s.Node == n {
-			return s
+	for i := t.first[start]; i > 0; i = t.links[i-1].before {
+		if t.links[i-1].node == n {
+			return t.Sites[i-1]
 		}
-		i = s.sameStart
 	}
 	return nil
 }

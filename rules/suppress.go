@@ -73,10 +73,27 @@ var (
 	ruleCode        = regexp.MustCompile(`[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*`)
 )
 
+// saysNoqa reports whether a text holds "noqa" in any case.
+func saysNoqa(text string) bool {
+	for _, q := range []byte("qQ") {
+		for from := 0; ; {
+			i := strings.IndexByte(text[from:], q)
+			if i < 0 {
+				break
+			}
+			from += i + 1
+			if from >= 3 && from < len(text) && strings.EqualFold(text[from-3:from+1], "noqa") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // suppressionsOf finds the ignore comments of a file. Look-alikes inside string literals are none.
 func suppressionsOf(t *Tree) []*suppression {
 	text := t.File.Text
-	if !strings.Contains(text, "stepline:") && !strings.Contains(strings.ToLower(text), "noqa") {
+	if !t.index.mentions("stepline:") && !saysNoqa(text) {
 		return nil
 	}
 	strs := stringSpans(t)

@@ -38,9 +38,8 @@ type Site struct {
 	Function *pyscan.Function
 	// Class is the class whose body holds the node outside of any method, nil elsewhere.
 	Class *pyscan.Class
-	// at is the site's place in Tree.Sites; the sites under it are those up to end. sameStart is the site before it that starts
-	// at the same offset, plus one.
-	at, end, sameStart int32
+	// at is the site's place in Tree.Sites; the sites under it are those up to end.
+	at, end int32
 	// path keeps what the expression resolves to.
 	path atomic.Pointer[string]
 }
@@ -53,6 +52,7 @@ type Tree struct {
 	index *fileIndex // set by it
 	// first holds, by the offset where a node starts, one more than the last site that starts there.
 	first []int32
+	links []link // by Site.at
 	// parts and names serve in, callsIn and named; made on first use.
 	partsOnce sync.Once
 	parts     []functionPart
