@@ -101,6 +101,10 @@ func (w *Workspace) place(ctx context.Context, r *ranSources, source *recorder.S
 		f.ran = pyscan.Parse(current.Path, source.Text)
 	case slices.Equal(lineHashes(current.Text), source.LineHashes):
 		f.ran = current
+	default:
+		if text, whole := fromHashes(current.Text, source.LineHashes); whole {
+			f.ran = pyscan.Parse(current.Path, text)
+		}
 	}
 	if f.ran != nil {
 		f.to = FollowLines(f.ran, current)
@@ -215,6 +219,23 @@ func splitLines(text string) []string {
 		lines = lines[:n-1]
 	}
 	return lines
+}
+
+// fromHashes makes the text that ran of the lines it still has in common with the text of now; whole tells that none is missing.
+func fromHashes(now string, recorded []string) (text string, whole bool) {
+	lines := map[string]string{}
+	for _, line := range splitLines(now) {
+		lines[hashLine(line)] = line
+	}
+	var ran strings.Builder
+	for _, hash := range recorded {
+		line, known := lines[hash]
+		if !known && hash != emptyLineHash {
+			return "", false
+		}
+		ran.WriteString(line + "\n")
+	}
+	return ran.String(), len(recorded) > 0
 }
 
 // likenessOf is the share of lines that a text has in common with a recorded one, of the longer of both; empty lines are none.

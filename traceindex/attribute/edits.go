@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"stepline/pyscan"
 	"stepline/traceindex"
@@ -121,6 +122,7 @@ func (a *Attribution) Move(path string, newer *pyscan.File, line func(old int) (
 			continue
 		}
 		if moved, ok := movedPlace(*p, line); ok {
+			moved.Function = functionNow(newer, moved)
 			*p = moved
 			continue
 		}
@@ -141,6 +143,31 @@ func (a *Attribution) Move(path string, newer *pyscan.File, line func(old int) (
 		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "changed-since-recording", File: path,
 			Message: fmt.Sprintf("%s in %s has changed since it was recorded: its time is shown on the function, not on its lines", f, path)})
 	}
+}
+
+// functionNow is the name that the function of a moved place has in the newer text: it may have been renamed.
+func functionNow(file *pyscan.File, p Place) string {
+	line := p.Line
+	if line == 0 && len(p.Candidates) > 0 {
+		line = p.Candidates[0]
+	}
+	if line < 1 || line > file.LineCount() || p.Function == "" {
+		return p.Function
+	}
+	if p.Confidence == traceindex.ConfidenceFunction {
+		for _, fn := range file.Functions {
+			if definition(fn) == fn && fn.Parent != nil && fn.DefLine == line {
+				return functionName(fn)
+			}
+		}
+		return p.Function
+	}
+	span := file.LineSpan(line)
+	text := file.Text[span.Start:span.End]
+	if fn := file.RunsIn(span.Start + len(text) - len(strings.TrimLeft(text, " \t\f\ufeff"))); fn != nil {
+		return functionName(fn)
+	}
+	return p.Function
 }
 
 // resettle gives the GPU events of a file's places the reasons that the places now have.
