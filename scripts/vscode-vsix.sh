@@ -29,9 +29,9 @@ cd editors/vscode
 suffix=
 [ "$os" != windows ] || suffix=.exe
 rm -rf bin dist
-CGO_ENABLED=1 GOOS=$os GOARCH=$arch go build -C ../.. -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "editors/vscode/bin/stepline$suffix" ./cmd/stepline
 ../../scripts/vscode-node-modules.sh
 npm run --silent check
 npm run --silent build -- --minify
+CGO_ENABLED=1 GOOS=$os GOARCH=$arch go build -C ../.. -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "editors/vscode/bin/stepline$suffix" ./cmd/stepline
 npx --no-install vsce package --target "$target" --no-dependencies --skip-license --allow-missing-repository --no-rewrite-relative-links --out "$out" >&2
 echo "$out"

@@ -150,6 +150,25 @@ const tests = [
     await untilDrawn("the MLP's cost", (l) => l.includes(mlp) && l.includes("3.58 ms"));
     await shot("light");
   }],
+  ["a folder that is not trusted is linted, and neither its program nor its trace is touched", async () => {
+    await editor.stop();
+    // The folder names a program and a trace, as a stranger's might.
+    const strange = path.join(data, "strange");
+    copyTraces(repository, strange, ["gpt/gpt.py", "gpt/trace.json.gz"]);
+    const mark = path.join(data, "was-run");
+    fs.writeFileSync(path.join(strange, "server.sh"), `#!/bin/sh\ntouch '${mark}'\n`, { mode: 0o755 });
+    fs.mkdirSync(path.join(strange, ".vscode"));
+    fs.writeFileSync(path.join(strange, ".vscode/settings.json"), JSON.stringify({ "stepline.server.path": path.join(strange, "server.sh"), "stepline.traces": ["trace.json.gz"] }));
+    editor = await startEditor({ node: process.env.NODE, codeServer: process.env.CODE_SERVER, chromiumPath: process.env.CHROMIUM, data, trust: true,
+      settings: { "security.workspace.trust.startupPrompt": "never", "security.workspace.trust.untrustedFiles": "open" } });
+    const { page } = editor;
+    await page.goto(editor.url(`folder=${strange}`, [["openFile", editor.remote(path.join(strange, "gpt.py"))]]));
+    await page.locator(".statusbar", { hasText: "Restricted Mode" }).waitFor(wait);
+    await page.locator(".monaco-editor [class*='squiggly-']").first().waitFor({ ...wait, state: "attached" });
+    await page.locator(".statusbar", { hasText: "stepline: no trace" }).waitFor(wait);
+    await shot("restricted");
+    assert.ok(!fs.existsSync(mark), "the folder's program was run");
+  }],
 ];
 
 for (const [name, test] of tests) {

@@ -30,6 +30,7 @@ if settings=$(./code-server.sh "$repository/.cache/vscode" 2>"$log"); then
   export NODE CODE_SERVER CHROMIUM
   PATH=$(dirname "$NODE"):$PATH
   vsix=$repository/.cache/stepline.vsix
+  rm -f "$vsix"
   # Types, texts for translators and the manifest are checked on the way to the package.
   if "$repository/scripts/vscode-vsix.sh" "" "$vsix" >"$log" 2>&1; then
     echo "ok   checked and packaged"
@@ -40,7 +41,7 @@ if settings=$(./code-server.sh "$repository/.cache/vscode" 2>"$log"); then
     failed=$((failed + 1))
   fi
   took "inside the extension host" "$repository/.cache/vscode-api.log" 200 "$NODE" api.mjs "$stepline" "$repository/.cache/vscode-api"
-  took "by the page" "$repository/.cache/vscode-page.log" 240 "$NODE" page.mjs "$vsix" "$repository/.cache/vscode-page"
+  took "by the page" "$repository/.cache/vscode-page.log" 300 "$NODE" page.mjs "$vsix" "$repository/.cache/vscode-page"
 else
   echo "FAIL could not set up VS Code:"
   tail -n 15 "$log"

@@ -18,10 +18,12 @@ exports.run = async () => {
       say(`ok   ${name} (${Date.now() - started} ms)`);
     } catch (error) {
       failed++;
+      if (passed === 0) failed = tests.length; // without the extension nothing else can be told
       say(`FAIL ${name}\n     ${String(error?.stack ?? error).split("\n").slice(0, 6).join("\n     ")}`);
     } finally {
       clearTimeout(timer);
     }
+    if (failed === tests.length) break;
   }
   say(`${passed} passed, ${failed} failed`);
 };
