@@ -70,7 +70,7 @@ func (f *Facts) Attentions() []*Attention {
 		return nil
 	}
 	fused := map[*pyscan.Function]bool{} // functions whose written-out attention is the fallback of a fused one
-	for _, s := range f.Sites {
+	for _, s := range f.fusedSites() {
 		switch n := s.Node.(type) {
 		case *pyscan.Attribute:
 			if fusedByName.MatchString(n.Attr) {
@@ -100,6 +100,14 @@ func (f *Facts) Attentions() []*Attention {
 		}
 	}
 	return out
+}
+
+// fusedSites are the sites to look at for fused attention: none where the text names none.
+func (f *Facts) fusedSites() []*Site {
+	if !f.index.mentions("scaled_dot_product_attention", "flash_attn", "xformers", "memory_efficient_attention", "flex_attention") {
+		return nil
+	}
+	return f.Sites
 }
 
 func (a *attentionScan) statement(s *Site) {

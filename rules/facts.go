@@ -22,6 +22,9 @@ type Facts struct {
 	trips     []RoundTrip
 	tripsDone bool
 
+	// nextCallee is the place in callees of the one likely to be asked for next.
+	nextCallee int
+
 	loaders     []*LoaderCall
 	loadersDone bool
 
@@ -49,12 +52,30 @@ func newFacts(target Target, config Config) *Facts {
 // Resolve is the dotted path an expression names through imports and aliases ("torch.cuda.synchronize"), "" for anything
 // else: locals, parameters, the project's own definitions.
 func (f *Facts) Resolve(e pyscan.Expr) string {
+	switch e.(type) {
+	case *pyscan.Name, *pyscan.Attribute:
+	default:
+		return ""
+	}
+	// Most questions come from walks over the calls: the next callee is at hand.
+	for i := f.nextCallee; i < min(f.nextCallee+calleesAhead, len(f.callees)); i++ {
+		if s := f.callees[i]; s.Node == pyscan.Node(e) {
+			f.nextCallee = i + 1
+			return f.index.path(s)
+		}
+	}
 	s := f.Site(e)
 	if s == nil {
 		return ""
 	}
+	if s.Role == RoleFunc {
+		f.nextCallee = f.calleeAfter(s)
+	}
 	return f.index.path(s)
 }
+
+// calleesAhead bounds how far Resolve looks for the callee that follows the last one.
+const calleesAhead = 4
 
 // Value is what is known about an expression's value; never nil.
 func (f *Facts) Value(e pyscan.Expr) *Value {

@@ -1,6 +1,10 @@
 package rules
 
-import "stepline/pyscan"
+import (
+	"slices"
+
+	"stepline/pyscan"
+)
 
 // The rules ask for parts of a file again and again: what lies under a loop, what a function runs, where a name occurs. Tree
 // answers without a walk over the whole file, in source order, like Sites.
@@ -22,6 +26,7 @@ func (t *Tree) number() {
 			t.first[start] = int32(i + 1)
 		}
 	}
+	t.listCallees()
 	for i := len(t.Sites) - 1; i >= 0; i-- {
 		if s := t.Sites[i]; s.Parent != nil {
 			s.Parent.end = max(s.Parent.end, s.end)
@@ -53,6 +58,22 @@ func (t *Tree) below(s *Site) []*Site { return t.Sites[s.at:s.end] }
 func (t *Tree) in(fn *pyscan.Function) []*Site { return t.functionParts(fn).sites }
 
 func (t *Tree) callsIn(fn *pyscan.Function) []*Site { return t.functionParts(fn).calls }
+
+// listCallees notes the callees of Calls, in their order.
+func (t *Tree) listCallees() {
+	t.callees = make([]*Site, 0, len(t.Calls))
+	for _, c := range t.Calls {
+		if c.Call().Func != nil {
+			t.callees = append(t.callees, t.Sites[c.at+1]) // a call's first part
+		}
+	}
+}
+
+// calleeAfter is the place in callees behind a callee.
+func (t *Tree) calleeAfter(s *Site) int {
+	i, _ := slices.BinarySearchFunc(t.callees, s.at, func(c *Site, at int32) int { return int(c.at - at) })
+	return i + 1
+}
 
 // functionPart is what runs in one function.
 type functionPart struct{ sites, calls []*Site }

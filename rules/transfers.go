@@ -312,6 +312,8 @@ type RoundTrip struct {
 
 var cpuOnlyPackages = regexp.MustCompile(`^(scipy|sklearn|cv2|skimage|pycocotools|networkx|faiss|pandas|shapely|numba)\.`)
 
+var copiesToHost = wordSet("cpu numpy to") // the methods HostReadOf takes for copies
+
 // RoundTrips finds the round trips of the file, by following the variables each function's host copies reach.
 func (f *Facts) RoundTrips() []RoundTrip {
 	if f.tripsDone {
@@ -381,14 +383,20 @@ func (f *Facts) RoundTrips() []RoundTrip {
 			if n.Value == nil {
 				continue
 			}
-			EachExpr(n.Value, func(e pyscan.Expr) bool { // before the target changes
-				if call, ok := e.(*pyscan.Call); ok {
-					comesBack(f.Site(call))
+			value := f.Site(n.Value)
+			copies := false
+			for _, sub := range f.below(value) { // before the target changes
+				if call, ok := sub.Node.(*pyscan.Call); ok {
+					comesBack(sub)
+					copies = copies || copiesToHost[lastName(call.Func)]
 				}
-				return true
-			})
+			}
 			fn := s.Def()
-			t, ok := find(n.Value, fn)
+			var t taint
+			ok := false
+			if copies || len(names[fn]) > 0 {
+				t, ok = find(n.Value, fn)
+			}
 			if ok && f.Value(n.Value).onGPU() { // it came back already
 				ok = false
 			}

@@ -53,6 +53,8 @@ type Tree struct {
 	// first holds, by the offset where a node starts, one more than the last site that starts there.
 	first []int32
 	links []link // by Site.at
+	// callees are the sites of what Calls call.
+	callees []*Site
 	// parts and names serve in, callsIn and named; made on first use.
 	partsOnce sync.Once
 	parts     []functionPart

@@ -25,6 +25,9 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
+	if !p.MentionsInProject("MultiheadAttention") {
+		return
+	}
 	for _, at := range p.Tree.Calls {
 		call := at.Call()
 		if p.Value(call.Func).Path != "torch.nn.MultiheadAttention" || rules.HasOpenArguments(call) || rules.Argument(call, 4, "need_weights") != nil {
