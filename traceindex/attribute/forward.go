@@ -41,7 +41,7 @@ func (a *Attribution) OnLine(g GPUPlace) (Place, bool) {
 func (a *Attribution) placeGPU(p *rankPlaces) []GPUPlace {
 	ix := p.ix
 	out := make([]GPUPlace, len(ix.GPUEvents))
-	byCall := map[traceindex.EventID]GPUPlace{} // a CUDA graph launch has many events
+	byCall := map[traceindex.EventID]GPUPlace{} // of CUDA graph launches, which have many events
 	for i, e := range ix.GPUEvents {
 		call := ix.Launch[e]
 		if call == traceindex.NoEvent {
@@ -51,7 +51,9 @@ func (a *Attribution) placeGPU(p *rankPlaces) []GPUPlace {
 		g, ok := byCall[call]
 		if !ok {
 			g = a.placeLaunch(p, call, e)
-			byCall[call] = g
+			if len(ix.GPUOf(call)) > 1 {
+				byCall[call] = g
+			}
 		}
 		g.Event = e
 		out[i] = g
