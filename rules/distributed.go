@@ -166,8 +166,8 @@ func (f *Facts) countsTurns(test pyscan.Expr, at *Site, depth int) bool {
 
 // findForward finds the call of the wrapped model in the loop, or the call that is handed it.
 func (f *Facts) findForward(a *Accumulation) bool {
-	for _, s := range f.Calls {
-		if !s.Under(a.Loop) || enclosingLoop(s) != a.Loop && !enclosingLoop(s).Under(a.Loop) {
+	for _, s := range f.below(a.Loop) {
+		if _, ok := s.Node.(*pyscan.Call); !ok || !s.Under(a.Loop) || enclosingLoop(s) != a.Loop && !enclosingLoop(s).Under(a.Loop) {
 			continue
 		}
 		call := s.Call()
@@ -188,7 +188,7 @@ var syncControls = wordSet("no_sync require_backward_grad_sync set_requires_grad
 // through a context manager of its own.
 func (f *Facts) controlsGradientSync(a *Accumulation) bool {
 	def := a.Loop.Def()
-	for _, s := range f.Sites {
+	for _, s := range f.in(def) {
 		if attr, ok := s.Node.(*pyscan.Attribute); ok && syncControls[attr.Attr] && s.Def() == def {
 			return true
 		}

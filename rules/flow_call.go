@@ -26,7 +26,7 @@ func (a *arguments) get(position int, name string) *Value {
 // all joins what the arguments hold for an operation on tensors: the GPU if any is there.
 func (a *arguments) all() *Value {
 	out := &Value{}
-	seen := map[Kind]*Value{}
+	var seen [Stream + 1]*Value // by Kind
 	add := func(v *Value) {
 		for depth := 0; v != nil && (v.Kind == Sequence || v.Kind == Mapping) && depth < 3; depth++ {
 			v = v.element()
@@ -55,7 +55,13 @@ func (a *arguments) all() *Value {
 }
 
 func (f *flow) call(e *pyscan.Call) *Value {
-	a := &arguments{call: e, kws: map[string]*Value{}}
+	a := &arguments{call: e}
+	if len(e.Args) > 0 {
+		a.args = make([]*Value, 0, len(e.Args))
+	}
+	if len(e.Keywords) > 0 {
+		a.kws = make(map[string]*Value, len(e.Keywords))
+	}
 	method, isMethod := e.Func.(*pyscan.Attribute)
 	var base *Value
 	path := f.calleePath(e)
