@@ -70,7 +70,7 @@ func TestPromisesAgainstMeasuredSavings(t *testing.T) {
 		run, root, trace, base string
 		mended                 map[string]string // rule → variant
 	}{
-		{"gpt", "gpt", "gpt/trace.json.gz", "base", map[string]string{"XFR005": "mask_on_device", "SYN006": "grad_norm_one_sync", "SYN001": "no_print_no_isnan", "SYN002": "no_print_no_isnan", "MEM001": "no_empty_cache", "OPT002": "fused_adamw", "XFR001": "pinned_batches"}},
+		{"gpt", "gpt", "gpt/trace.json.gz", "base", map[string]string{"CMP006": "sdpa_everywhere", "XFR005": "mask_on_device", "SYN006": "grad_norm_one_sync", "SYN001": "no_print_no_isnan", "SYN002": "no_print_no_isnan", "MEM001": "no_empty_cache", "OPT002": "fused_adamw", "XFR001": "pinned_batches"}},
 		{"vision", "vision", "vision/trace.json.gz", "base_no_workers", map[string]string{"DAT001": "workers8", "DAT005": "workers8"}},
 		{"vision", "vision", "vision_workers/trace.json.gz", "workers8", map[string]string{"XFR001": "workers8_pin", "SYN001": "workers8_no_item", "SYN004": "workers8_no_synchronize", "OPT002": "workers8_foreach", "OPT001": "workers8_zero_grad_none", "AMP005": "workers8_narrow_autocast"}},
 	} {
@@ -99,6 +99,11 @@ func TestVerdicts(t *testing.T) {
 	}
 	if mask, cache, norm := gpt["XFR005"].Cost.LowNs, gpt["MEM001"].Cost.LowNs, gpt["SYN006"].Cost.LowNs; mask <= cache || cache <= norm {
 		t.Errorf("gpt: mask %d, empty_cache %d, grad norm %d ns a step; measured savings are in this order", mask, cache, norm)
+	}
+	for rule, f := range gpt {
+		if rule != "CMP006" && f.Cost.LowNs >= gpt["CMP006"].Cost.LowNs {
+			t.Errorf("gpt: %s costs %d ns a step, more than the unfused attention (%d)", rule, f.Cost.LowNs, gpt["CMP006"].Cost.LowNs)
+		}
 	}
 	vision := pricedRun(t, "vision", "vision/trace.json.gz")
 	for rule, f := range vision {

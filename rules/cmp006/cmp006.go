@@ -20,6 +20,7 @@ var Rule = &rules.Rule{
 	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceKernels,
+	Keeps:    0.4, // the fused kernel still does the products
 	Page:     page,
 	Check:    check,
 }

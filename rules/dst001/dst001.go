@@ -22,6 +22,7 @@ var Rule = &rules.Rule{
 	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceComm,
+	Keeps:    0.5, // of k micro-batches the last one still reduces: (k−1)/k goes, half of it for k = 2
 	Ops:      []string{"ncclDevKernel_AllReduce", "ncclKernel_AllReduce"},
 	Page:     page,
 	Check:    check,

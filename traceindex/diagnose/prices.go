@@ -232,28 +232,44 @@ func launchedAs(ix *traceindex.Index, g rankEvent, names []string) bool {
 }
 
 // Communication is the collectives' time with no compute beside it, on some lines or hanging at them; without lines, all of it.
+// A collective's time includes waiting for late ranks, which fewer or cheaper collectives do not end: the rank with the least
+// of it waits least, so its time bounds from below what all can save; that of the rank with the most bounds it from above.
 func (p *Prices) Communication(lines []Line) Price {
 	wanted := map[Line]bool{}
 	for _, l := range lines {
 		wanted[l] = true
 	}
 	var out Price
-	for rank, ix := range p.a.Run.Ranks {
-		for _, g := range p.a.GPU(rank) {
-			if !traceindex.IsCollective(ix.Name(g.Event)) || !inSteps(ix, g.Event) {
-				continue
-			}
-			place, ok := p.a.PlaceOf(g)
-			if len(lines) > 0 && (!ok || !wanted[Line{place.File, place.Line}]) {
-				continue
-			}
-			start := ix.Events.StartNs[g.Event]
-			v := traceindex.Interval{StartNs: start, EndNs: start + ix.GPUDurNs(g.Event)}
-			exposed := v.DurNs() - total(clip(p.work[rank].compute, v))
-			out.add(Price{LowNs: exposed, HighNs: exposed, Count: 1})
+	for rank := range p.a.Run.Ranks {
+		exposed, count := p.exposed(rank, wanted)
+		if rank == 0 || exposed < out.LowNs {
+			out.LowNs = exposed
 		}
+		out.HighNs = max(out.HighNs, exposed)
+		out.Count += count
 	}
+	ranks := int64(len(p.a.Run.Ranks)) // prices are sums over all ranks
+	out.LowNs, out.HighNs = out.LowNs*ranks, out.HighNs*ranks
 	return out
+}
+
+// exposed sums one rank's collectives on some lines, less what compute hides; no lines mean all.
+func (p *Prices) exposed(rank int, wanted map[Line]bool) (ns int64, count int) {
+	ix := p.a.Run.Ranks[rank]
+	for _, g := range p.a.GPU(rank) {
+		if !traceindex.IsCollective(ix.Name(g.Event)) || !inSteps(ix, g.Event) {
+			continue
+		}
+		place, ok := p.a.PlaceOf(g)
+		if len(wanted) > 0 && (!ok || !wanted[Line{place.File, place.Line}]) {
+			continue
+		}
+		start := ix.Events.StartNs[g.Event]
+		v := traceindex.Interval{StartNs: start, EndNs: start + ix.GPUDurNs(g.Event)}
+		ns += v.DurNs() - total(clip(p.work[rank].compute, v))
+		count++
+	}
+	return ns, count
 }
 
 // BusyShare is the part of the steps in which the GPU was at work: where it is small, faster kernels alone save little.
