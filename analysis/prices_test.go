@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"stepline/rules"
+	"stepline/traceindex/diagnose"
 )
 
 // pricedRun lints a recorded run's files with its trace and returns the findings by rule and line.
@@ -113,5 +114,49 @@ func TestVerdicts(t *testing.T) {
 	}
 	if f := vision["SYN004"]; f.Verdict != rules.Refuted {
 		t.Errorf("vision: synchronize() is %v although the GPU had nothing left to do; %+v", f.Verdict, f.Cost)
+	}
+}
+
+// TestPromisesOfTheSavingsLab holds prices against pairs measured on two GPUs (testdata/lab/savings).
+func TestPromisesOfTheSavingsLab(t *testing.T) {
+	data, err := os.ReadFile("../testdata/lab/savings/savings.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var measured map[string]map[string][]float64 // ms
+	if err := json.Unmarshal(data, &measured); err != nil {
+		t.Fatal(err)
+	}
+	mean := func(values []float64) float64 {
+		var sum float64
+		for _, v := range values {
+			sum += v
+		}
+		return sum / float64(len(values))
+	}
+	loader := pricedRun(t, "../lab/savings", "../lab/savings/loader0.trace.json.gz")["DAT001"]
+	saved := mean(measured["loader"]["0"]) - mean(measured["loader"]["4"])
+	if low := float64(loader.Cost.LowNs) / 1e6; loader.Verdict != rules.Confirmed || low <= 0 || low > saved*1.15+0.5 {
+		t.Errorf("the loader is %v and promises at least %.2f ms a step; four workers saved %.2f ms", loader.Verdict, low, saved)
+	}
+
+	folder, err := filepath.Abs("../testdata/lab/savings")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(context.Background(), folder, Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := w.LoadTrace(context.Background(), []string{"ddp_sync.rank0.trace.json.gz", "ddp_sync.rank1.trace.json.gz"}, LoadOptions{NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	backward := []diagnose.Line{{File: "pair.py", Line: 67}} // (loss / accum).backward(): the reductions hang there
+	price := diagnose.NewPrices(loaded.Attribution, loaded.Diagnosis).Communication(backward)
+	saved = mean(measured["ddp"]["sync"]) - mean(measured["ddp"]["no_sync"])
+	// Three of four micro-batches stop reducing.
+	if low := 0.75 * float64(price.LowNs/loaded.StepCount()) / 1e6; price.Count == 0 || low <= 0 || low > saved*1.15+0.5 {
+		t.Errorf("%d collectives promise at least %.2f ms a step; no_sync saved %.2f ms", price.Count, low, saved)
 	}
 }

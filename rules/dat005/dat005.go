@@ -21,7 +21,7 @@ var Rule = &rules.Rule{
 	Fix:      rules.NoFix,
 	NeedsGPU: true,
 	Price:    rules.PriceHost,
-	Keeps:    0.25, // workers decode in parallel, so with four at best a quarter stays on the way
+	Keeps:    0.4, // four workers leave at best a quarter, and recording Python frames makes decoding look longer than it is
 	Page:     page,
 	Check:    check,
 }
