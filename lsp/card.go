@@ -176,10 +176,10 @@ func (c *card) addKernels(t *loadedTrace, l *traceindex.LineCost) {
 // tensorCores says what a kernel's name proves about its use of tensor cores; names that prove nothing say nothing.
 func tensorCores(name string) string {
 	switch diagnose.TensorCoresOf(name) {
-	case diagnose.TensorCoresUsed:
-		return "tensor cores"
 	case diagnose.TensorCoresUnused:
 		return "no tensor cores"
+	case diagnose.TensorCoresUsed:
+		return "tensor cores"
 	}
 	return ""
 }

@@ -17,13 +17,14 @@ const (
 
 // tensorNames are parts of names of kernels built on tensor-core instructions: cuBLAS's nvjet, CUTLASS's *mma, cuDNN's xmma, the
 // fused attentions.
-var tensorNames = []string{"nvjet", "tensorop", "s16816", "s1688", "h16816", "hmma", "wgmma", "gmma", "cutlass_sm80", "cutlass_sm90", "cutlass3x_sm90", "cutlass3x_sm100", "sm90_xmma", "sm80_xmma", "flash_fwd", "flash_bwd", "fmha_cutlass", "cudnn_generated_fort_native_sdpa"}
+var tensorNames = []string{"nvjet", "tensorop", "s16816", "s1688", "h16816", "hmma", "imma", "wgmma", "gmma", "cutlass_sm80", "cutlass_sm90", "cutlass3x_sm90", "cutlass3x_sm100", "sm90_xmma", "sm80_xmma", "flash_fwd", "flash_bwd", "fmha_cutlass", "cudnn_generated_fort_native_sdpa"}
 
 // simtNames are parts of names of matrix kernels without them: cuBLAS's and CUTLASS's SIMT variants.
-var simtNames = []string{"sgemm", "simt", "dgemm", "sgemv", "gemv2", "gemvNSP"}
+var simtNames = []string{"sgemm", "simt", "dgemm", "sgemv", "gemv2", "gemvnsp"}
 
 // TensorCoresOf reads a kernel's name.
 func TensorCoresOf(kernel string) TensorCores {
+	kernel = strings.ToLower(kernel)
 	for _, s := range simtNames {
 		// "s1688gemm" ends like sgemm kernels do; tensor names are looked for in what is left.
 		if strings.Contains(kernel, s) && !containsAny(kernel, tensorNames) {
