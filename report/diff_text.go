@@ -44,15 +44,7 @@ type diffText struct {
 	out   strings.Builder
 }
 
-func (t *diffText) wrapped(lead, text string) {
-	indent := ansi.StringWidth(lead)
-	for i, line := range strings.Split(ansi.Wordwrap(Printable(text), t.width-indent, ""), "\n") {
-		if i > 0 {
-			lead = strings.Repeat(" ", indent)
-		}
-		fmt.Fprintf(&t.out, "%s%s\n", lead, line)
-	}
-}
+func (t *diffText) wrapped(lead, text string) { writeWrapped(&t.out, t.width, lead, text) }
 
 func (t *diffText) section(title string) {
 	fmt.Fprintf(&t.out, "\n%s\n", t.style.Function.Render(title))

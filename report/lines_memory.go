@@ -218,17 +218,8 @@ func allocations(n int64) string {
 // writeSectionText prints a part as text.
 func writeSectionText(out *strings.Builder, s besideSection, width int, style Style) {
 	out.WriteString("\n" + style.Function.Render(s.Title) + "\n")
-	wrapped := func(lead, text string) {
-		indent := ansi.StringWidth(lead)
-		for i, line := range strings.Split(ansi.Wordwrap(Printable(text), max(width-indent, 20), ""), "\n") {
-			if i > 0 {
-				lead = strings.Repeat(" ", indent)
-			}
-			out.WriteString(strings.TrimRight(lead+line, " ") + "\n")
-		}
-	}
 	for _, fact := range s.Facts {
-		wrapped("  • ", fact)
+		writeWrapped(out, width, "  • ", fact)
 	}
 	for i := range s.Items {
 		item := &s.Items[i]
@@ -238,7 +229,7 @@ func writeSectionText(out *strings.Builder, s besideSection, width int, style St
 		}
 		out.WriteString("  " + style.Strong.Render(ansi.Truncate(head, max(width-2, 20), "…")) + "\n")
 		for _, text := range item.Texts {
-			wrapped("     ", text)
+			writeWrapped(out, width, "     ", text)
 		}
 	}
 	for _, table := range s.Tables {

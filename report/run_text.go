@@ -67,16 +67,7 @@ func (t *runText) section(title string) {
 	t.line("\n%s", t.style.Function.Render(title))
 }
 
-// wrapped prints text with a lead; further lines are indented by the lead's width.
-func (t *runText) wrapped(lead, text string) {
-	indent := ansi.StringWidth(lead)
-	for i, line := range strings.Split(ansi.Wordwrap(Printable(text), t.width-indent, ""), "\n") {
-		if i > 0 {
-			lead = strings.Repeat(" ", indent)
-		}
-		t.line("%s%s", lead, line)
-	}
-}
+func (t *runText) wrapped(lead, text string) { writeWrapped(&t.out, t.width, lead, text) }
 
 func (t *runText) heading() {
 	table := newLineTable(t.Costs, LinesView{Width: t.width, Style: t.style})

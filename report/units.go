@@ -7,6 +7,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"stepline/traceindex"
 )
 
@@ -131,4 +133,16 @@ func threeDigits(v float64) string {
 		decimals = 1
 	}
 	return strconv.FormatFloat(v, 'f', decimals, 64)
+}
+
+// writeWrapped prints text at most width columns wide (20 at least) after a lead such as a bullet; further lines stand under
+// its first word.
+func writeWrapped(out *strings.Builder, width int, lead, text string) {
+	indent := ansi.StringWidth(lead)
+	for i, line := range strings.Split(ansi.Wordwrap(Printable(text), max(width-indent, 20), ""), "\n") {
+		if i > 0 {
+			lead = strings.Repeat(" ", indent)
+		}
+		out.WriteString(strings.TrimRight(lead+line, " ") + "\n")
+	}
 }
