@@ -215,14 +215,12 @@ type causeTotal struct {
 // causeTotals sums the gaps by cause, largest first.
 func (r *Run) causeTotals() []causeTotal {
 	sums := map[diagnose.Cause]*causeTotal{}
-	for i := range r.Diagnosis.Steps {
-		for _, gap := range r.Diagnosis.Steps[i].Gaps {
-			if sums[gap.Cause] == nil {
-				sums[gap.Cause] = &causeTotal{Cause: gap.Cause}
-			}
-			sums[gap.Cause].NsPerStep += gap.DurNs()
-			sums[gap.Cause].Gaps++
+	for idle := range r.Diagnosis.EachIdle() {
+		if sums[idle.Cause] == nil {
+			sums[idle.Cause] = &causeTotal{Cause: idle.Cause}
 		}
+		sums[idle.Cause].NsPerStep += idle.Ns
+		sums[idle.Cause].Gaps += idle.Gaps
 	}
 	var list []causeTotal
 	for _, sum := range sums {
@@ -293,17 +291,14 @@ func (r *Run) idleLines(count int) []idleLine {
 		cause diagnose.Cause
 	}
 	sums := map[key]*idleLine{}
-	for i := range r.Diagnosis.Steps {
-		for j := range r.Diagnosis.Steps[i].Gaps {
-			gap := &r.Diagnosis.Steps[i].Gaps[j]
-			file, line := placeOf(gap.Place, gap.Known)
-			k := key{file, line, gap.Cause}
-			if sums[k] == nil {
-				sums[k] = &idleLine{File: file, Line: line, Function: gap.Place.Function, Cause: gap.Cause}
-			}
-			sums[k].NsPerStep += gap.DurNs()
-			sums[k].Gaps++
+	for idle := range r.Diagnosis.EachIdle() {
+		file, line := placeOf(idle.Place, idle.Known)
+		k := key{file, line, idle.Cause}
+		if sums[k] == nil {
+			sums[k] = &idleLine{File: file, Line: line, Function: idle.Place.Function, Cause: idle.Cause}
 		}
+		sums[k].NsPerStep += idle.Ns
+		sums[k].Gaps += idle.Gaps
 	}
 	list := make([]idleLine, 0, len(sums))
 	for _, sum := range sums {

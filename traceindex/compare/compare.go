@@ -14,6 +14,15 @@ import (
 type Side struct {
 	Attribution *attribute.Attribution
 	Diagnosis   *diagnose.Diagnosis
+	// Samples are the side's, where it is not in memory: Attribution then is nil.
+	Samples *StepSamples
+}
+
+func (s Side) samples() *StepSamples {
+	if s.Samples != nil {
+		return s.Samples
+	}
+	return samplesOf(s.Attribution, s.Diagnosis)
 }
 
 // Follow tells where a line of the base's source is in the new one's; false if it was removed or changed.
@@ -52,7 +61,7 @@ func Run(base, new Side, follow Follow) *Comparison {
 	if follow == nil {
 		follow = func(_ string, line int) (int, bool) { return line, true }
 	}
-	b, n := newSamples(base.Attribution, base.Diagnosis), newSamples(new.Attribution, new.Diagnosis)
+	b, n := base.samples(), new.samples()
 	c := &Comparison{
 		Step: newDifference(b.stepNs, n.stepNs), Busy: newDifference(b.busyNs, n.busyNs),
 		BaseClass: base.Diagnosis.Class, NewClass: new.Diagnosis.Class, BaseShares: base.Diagnosis.Shares, NewShare: new.Diagnosis.Shares,
@@ -63,7 +72,7 @@ func Run(base, new Side, follow Follow) *Comparison {
 	return c
 }
 
-func causes(b, n *samples) []NamedDifference {
+func causes(b, n *StepSamples) []NamedDifference {
 	out := []NamedDifference{
 		{"compute", newDifference(b.compute, n.compute)},
 		{"copies", newDifference(b.copies, n.copies)},
@@ -111,7 +120,7 @@ func sortedByChange(all []NamedDifference) []NamedDifference {
 }
 
 // lines pairs the lines of both sides.
-func lines(b, n *samples, follow Follow) []LineDifference {
+func lines(b, n *StepSamples, follow Follow) []LineDifference {
 	type place struct {
 		file string
 		line int

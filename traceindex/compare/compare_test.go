@@ -65,7 +65,7 @@ func side(t *testing.T, root string, traces ...string) Side {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Side{a, d}
+	return Side{Attribution: a, Diagnosis: d}
 }
 
 // TestWorkersSaveTheLoader compares the runs without and with loader workers.

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"stepline/traceindex"
-	"stepline/traceindex/attribute"
 )
 
 // order sorts the steps by number, then rank.
@@ -20,10 +19,10 @@ func (d *Diagnosis) sum(ranks int) {
 	var all, idle, unknown int64
 	for i := range d.Steps {
 		all += d.Steps[i].DurNs()
-		for _, g := range d.Steps[i].Gaps {
-			idle += g.DurNs()
-			if g.Cause == CauseUnknown {
-				unknown += g.DurNs()
+		for cause, ns := range d.Steps[i].Idle() {
+			idle += ns
+			if Cause(cause) == CauseUnknown {
+				unknown += ns
 			}
 		}
 	}
@@ -35,30 +34,34 @@ func (d *Diagnosis) sum(ranks int) {
 		d.UnknownShare = float64(unknown) / float64(idle)
 	}
 	d.JudgedRank = -1
-	d.Shares = d.sharesOf(-1)
+	steps := make([]*Step, len(d.Steps))
+	for i := range d.Steps {
+		steps[i] = &d.Steps[i]
+	}
+	d.Shares = sharesOf(steps)
 	// Ranks meet in collectives, so the step is as long on each of them: what a rank does while others wait for it looks like
 	// work there and like waiting elsewhere, and a mean would hide both. The rank that waits most shows what the run loses.
+	byRank := make([][]*Step, ranks)
+	for i := range d.Steps {
+		byRank[d.Steps[i].Rank] = append(byRank[d.Steps[i].Rank], &d.Steps[i])
+	}
 	for rank := 0; ranks > 1 && rank < ranks; rank++ {
-		own := d.sharesOf(rank)
+		own := sharesOf(byRank[rank])
 		if own.Communication > d.Shares.Communication && own.Communication == own.largest() {
 			d.Shares, d.JudgedRank = own, rank
 		}
 	}
 }
 
-// sharesOf sums the steps of one rank, or of all for −1.
-func (d *Diagnosis) sharesOf(rank int) Shares {
-	var byCause [causeCount]int64
+// sharesOf sums steps.
+func sharesOf(steps []*Step) Shares {
+	var byCause IdleByCause
 	var all, compute, copies, exposed int64
-	for i := range d.Steps {
-		s := &d.Steps[i]
-		if rank >= 0 && s.Rank != rank {
-			continue
-		}
+	for _, s := range steps {
 		all += s.DurNs()
 		compute, copies, exposed = compute+s.ComputeNs, copies+s.CopyNs, exposed+s.ExposedCommunicationNs
-		for _, g := range s.Gaps {
-			byCause[g.Cause] += g.DurNs()
+		for cause, ns := range s.Idle() {
+			byCause[cause] += ns
 		}
 	}
 	if all == 0 {
@@ -99,7 +102,7 @@ func (d *Diagnosis) candidates() []candidate {
 }
 
 // classify names what bounds the steps and lists why.
-func (d *Diagnosis) classify(a *attribute.Attribution, settings Settings) {
+func (d *Diagnosis) classify(run measured, settings Settings) {
 	d.Class = Balanced
 	if len(d.Steps) == 0 {
 		return
@@ -109,9 +112,9 @@ func (d *Diagnosis) classify(a *attribute.Attribution, settings Settings) {
 		d.Class = all[0].class
 	}
 	if d.Class == ComputeBound {
-		d.Class = d.computeOrMemory(a.Run, settings)
+		d.Class = d.computeOrMemory(run, settings)
 	}
-	e := evidenceList{d: d, a: a, settings: settings, listed: map[placeKey]bool{}}
+	e := evidenceList{d: d, run: run, settings: settings, listed: map[placeKey]bool{}}
 	for i, c := range all {
 		if c.share >= settings.NotableShare {
 			e.add(c, i == 0)
@@ -120,9 +123,9 @@ func (d *Diagnosis) classify(a *attribute.Attribution, settings Settings) {
 }
 
 // computeOrMemory tells by the kernels' names whether the compute time is memory traffic.
-func (d *Diagnosis) computeOrMemory(run *traceindex.Run, settings Settings) Class {
-	all := kernelsWhere(run, func(name string) bool { return !traceindex.IsCollective(name) })
-	low := kernelsWhere(run, isLowIntensity)
+func (d *Diagnosis) computeOrMemory(run measured, settings Settings) Class {
+	all := run.kernelsWhere(func(name string) bool { return !traceindex.IsCollective(name) })
+	low := run.kernelsWhere(isLowIntensity)
 	if all.ns > 0 && float64(low.ns) >= settings.MemoryKernelShare*float64(all.ns) {
 		return MemoryBound
 	}

@@ -26,7 +26,7 @@ const (
 
 // String is the cause as the JSON contract names it.
 func (c Cause) String() string {
-	return [...]string{"unknown", "loader", "sync", "launch", "copy", "collective", "allocator", "python", "profiler"}[c]
+	return causeNames[c]
 }
 
 // Gap is a stretch of a step in which nothing ran on the GPU.
@@ -82,6 +82,23 @@ type Step struct {
 	// The busy time by what ran: ExposedCommunicationNs collectives with nothing else beside them, CopyNs copies with no kernel
 	// beside them, ComputeNs the rest.
 	ComputeNs, CopyNs, ExposedCommunicationNs int64
+	// IdleNs is the idle time by cause where Gaps is not kept (a rank of a set that is told in sums); nil where Gaps tells it.
+	IdleNs *IdleByCause
+}
+
+// IdleByCause is idle time in nanoseconds, indexed by Cause.
+type IdleByCause [causeCount]int64
+
+// Idle is the step's idle time by cause.
+func (s *Step) Idle() IdleByCause {
+	if s.IdleNs != nil {
+		return *s.IdleNs
+	}
+	var sums IdleByCause
+	for i := range s.Gaps {
+		sums[s.Gaps[i].Cause] += s.Gaps[i].DurNs()
+	}
+	return sums
 }
 
 // DurNs is the step's length.
@@ -104,6 +121,8 @@ type Diagnosis struct {
 	Quality    []traceindex.Warning
 	// UnknownShare is the idle time without a cause over all idle time.
 	UnknownShare float64
+	// IdleSums are the gaps of all steps summed by cause and place where not every step's Gaps are kept; nil where they are.
+	IdleSums []IdleSum
 
 	late []map[traceindex.EventID]int64 // per rank: idle time owed to each waiting call, over all steps
 }
@@ -129,8 +148,8 @@ func Run(ctx context.Context, a *attribute.Attribution, settings Settings) (*Dia
 	}
 	d.order()
 	d.sum(len(a.Run.Ranks))
-	d.Stragglers = stragglers(a)
-	d.classify(a, settings)
+	d.Stragglers = stragglers(runMeasures{a})
+	d.classify(runMeasures{a}, settings)
 	d.Findings = traceOnly(a, d, settings)
 	return d, ctx.Err()
 }

@@ -20,7 +20,7 @@ func keyOf(p attribute.Place) placeKey { return placeKey{p.File, p.Function, p.L
 // evidenceList collects the evidence, one line of source at most once.
 type evidenceList struct {
 	d        *Diagnosis
-	a        *attribute.Attribution
+	run      measured
 	settings Settings
 	listed   map[placeKey]bool
 }
@@ -90,23 +90,21 @@ func (e *evidenceList) gaps(causes []Cause, room int) {
 func (d *Diagnosis) gapGroups(causes []Cause) []*gapGroup {
 	byKey := map[placeKey]*gapGroup{}
 	var groups []*gapGroup
-	for i := range d.Steps {
-		for _, gap := range d.Steps[i].Gaps {
-			if !slices.Contains(causes, gap.Cause) {
-				continue
-			}
-			k := keyOf(gap.Place)
-			g := byKey[k]
-			if g == nil {
-				g = &gapGroup{place: gap.Place, known: gap.Known, doing: map[string]int64{}}
-				byKey[k] = g
-				groups = append(groups, g)
-			}
-			g.ns += gap.DurNs()
-			g.byCause[gap.Cause] += gap.DurNs()
-			if strings.HasPrefix(gap.Doing, "aten::") {
-				g.doing[gap.Doing] += gap.DurNs()
-			}
+	for sum := range d.EachIdle() {
+		if !slices.Contains(causes, sum.Cause) {
+			continue
+		}
+		k := keyOf(sum.Place)
+		g := byKey[k]
+		if g == nil {
+			g = &gapGroup{place: sum.Place, known: sum.Known, doing: map[string]int64{}}
+			byKey[k] = g
+			groups = append(groups, g)
+		}
+		g.ns += sum.Ns
+		g.byCause[sum.Cause] += sum.Ns
+		if strings.HasPrefix(sum.Doing, "aten::") {
+			g.doing[sum.Doing] += sum.Ns
 		}
 	}
 	slices.SortStableFunc(groups, func(x, y *gapGroup) int {
@@ -161,13 +159,9 @@ func largest(sums map[string]int64) string {
 func (e *evidenceList) loading(c candidate) {
 	var ns int64
 	for i := range e.d.Steps {
-		for _, gap := range e.d.Steps[i].Gaps {
-			if gap.Cause == CauseLoader {
-				ns += gap.DurNs()
-			}
-		}
+		ns += e.d.Steps[i].Idle()[CauseLoader]
 	}
-	place, known := loaderPlace(e.a)
+	place, known := e.run.loaderPlace()
 	subject := "waiting for the loader"
 	if known {
 		subject = "the loader at " + at(place)
@@ -181,11 +175,9 @@ func (e *evidenceList) loading(c candidate) {
 
 func (d *Diagnosis) gapsAt(p attribute.Place, cause Cause) int64 {
 	var ns int64
-	for i := range d.Steps {
-		for _, gap := range d.Steps[i].Gaps {
-			if gap.Cause == cause && gap.Known && keyOf(gap.Place) == keyOf(p) {
-				ns += gap.DurNs()
-			}
+	for sum := range d.EachIdle() {
+		if sum.Cause == cause && sum.Known && keyOf(sum.Place) == keyOf(p) {
+			ns += sum.Ns
 		}
 	}
 	return ns
@@ -193,13 +185,21 @@ func (d *Diagnosis) gapsAt(p attribute.Place, cause Cause) int64 {
 
 // loaderPlace is the statement that asks a loader for batches.
 func loaderPlace(a *attribute.Attribution) (attribute.Place, bool) {
-	for rank, ix := range a.Run.Ranks {
-		first, end := ix.RowsOf(ix.TrainingThread)
-		for row := first; row < end; row++ {
-			if l, ok := ix.LocationOf(row); ok && isLoaderFrame(l) {
-				if p, ok := a.Host(rank, row); ok && p.Line > 0 {
-					return p, true
-				}
+	for rank := range a.Run.Ranks {
+		if p, ok := loaderPlaceOf(a, rank); ok {
+			return p, true
+		}
+	}
+	return attribute.Place{}, false
+}
+
+func loaderPlaceOf(a *attribute.Attribution, rank int) (attribute.Place, bool) {
+	ix := a.Run.Ranks[rank]
+	first, end := ix.RowsOf(ix.TrainingThread)
+	for row := first; row < end; row++ {
+		if l, ok := ix.LocationOf(row); ok && isLoaderFrame(l) {
+			if p, ok := a.Host(rank, row); ok && p.Line > 0 {
+				return p, true
 			}
 		}
 	}
@@ -209,12 +209,12 @@ func loaderPlace(a *attribute.Attribution) (attribute.Place, bool) {
 // compute says how busy the GPU is and with what.
 func (e *evidenceList) compute() {
 	d := e.d
-	all := kernelsWhere(e.a.Run, func(name string) bool { return !traceindex.IsCollective(name) })
+	all := e.run.kernelsWhere(func(name string) bool { return !traceindex.IsCollective(name) })
 	if all.ns == 0 {
 		return
 	}
-	low := kernelsWhere(e.a.Run, isLowIntensity)
-	simt := kernelsWhere(e.a.Run, func(name string) bool { return TensorCoresOf(name) == TensorCoresUnused })
+	low := e.run.kernelsWhere(isLowIntensity)
+	simt := e.run.kernelsWhere(func(name string) bool { return TensorCoresOf(name) == TensorCoresUnused })
 	message := fmt.Sprintf("kernels run %s of each %s step; %s of their time is in kernels that move memory more than they compute", Duration(d.perStep(d.computeNs())), Duration(d.StepMeanNs), percent(float64(low.ns)/float64(all.ns)))
 	if simt.ns*100 >= all.ns {
 		message += fmt.Sprintf(", %s in matrix kernels without tensor cores", percent(float64(simt.ns)/float64(all.ns)))
@@ -247,9 +247,9 @@ func (e *evidenceList) communication() {
 	if exposed > 0 {
 		where := ""
 		if d.JudgedRank >= 0 {
-			where = " of " + rankName(e.a.Run, d.JudgedRank)
+			where = " of " + e.run.rankName(d.JudgedRank)
 		}
-		place, known := exposedPlace(e.a)
+		place, known := e.run.exposedPlace()
 		e.append(fmt.Sprintf("collectives run %s of each %s step%s with no compute beside them, waiting included", Duration(exposed/steps), Duration(d.StepMeanNs), where), place, known, exposed/steps)
 	}
 }

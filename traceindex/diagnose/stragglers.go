@@ -34,26 +34,29 @@ func (s *Straggler) message(d *Diagnosis) string {
 	return fmt.Sprintf("%s waits for %s %s of each %s step in %d collectives%s", s.WaitingName, s.Name, Duration(per), Duration(d.StepMeanNs), s.Collectives, where)
 }
 
-// rankName is how to call a rank: its own number where the trace says it, else its place.
-func rankName(run *traceindex.Run, rank int) string {
-	if n := run.Ranks[rank].Meta.Rank; n >= 0 {
-		return fmt.Sprintf("rank %d", n)
+// rankName is how to call a rank: its own number where the trace says it (not −1), else its place.
+func rankName(number, place int) string {
+	if number >= 0 {
+		return fmt.Sprintf("rank %d", number)
 	}
-	return fmt.Sprintf("trace %d", rank+1)
+	return fmt.Sprintf("trace %d", place+1)
 }
 
+// placedStragglers is for how many stragglers the line they are late in is looked up: the worst ones.
+const placedStragglers = 16
+
 // stragglers finds, for each rank, how long others waited for it. Waits are by the ranks' clocks.
-func stragglers(a *attribute.Attribution) []Straggler {
-	joined, _ := a.Run.Rendezvouses()
-	waits := make([]map[int]int64, len(a.Run.Ranks)) // late rank → waiting rank → ns
-	counts := make([]int, len(a.Run.Ranks))
-	lateness := make([][]traceindex.Interval, len(a.Run.Ranks)) // when the late rank kept others waiting, on its own clock
+func stragglers(run measured) []Straggler {
+	waits := make([]map[int]int64, run.ranks()) // late rank → waiting rank → ns
+	counts := make([]int, run.ranks())
+	lateness := make([][]traceindex.Interval, run.ranks()) // when the late rank kept others waiting, on its own clock
 	for i := range waits {
 		waits[i] = map[int]int64{}
 	}
-	for _, v := range joined {
+	for _, v := range run.rendezvouses() {
 		last := slices.MaxFunc(v.Parts, func(x, y traceindex.RendezvousPart) int { return cmp.Compare(x.LateNs, y.LateNs) })
-		if last.LateNs <= 0 || !inSteps(a.Run.Ranks[last.Rank], last.Event) {
+		start, within := run.collective(last.Rank, last.Event)
+		if last.LateNs <= 0 || !within {
 			continue
 		}
 		var longest int64
@@ -63,24 +66,25 @@ func stragglers(a *attribute.Attribution) []Straggler {
 				longest = max(longest, p.WaitNs)
 			}
 		}
-		start := a.Run.Ranks[last.Rank].Events.StartNs[last.Event]
 		lateness[last.Rank] = append(lateness[last.Rank], traceindex.Interval{StartNs: start - longest, EndNs: start})
 		counts[last.Rank]++
 	}
 	var out []Straggler
 	for rank, by := range waits {
-		s := Straggler{Rank: rank, Name: rankName(a.Run, rank), Collectives: counts[rank], Steps: len(a.Run.Ranks[rank].Steps)}
+		s := Straggler{Rank: rank, Name: run.rankName(rank), Collectives: counts[rank], Steps: run.stepCount(rank)}
 		for waiting, ns := range by {
-			if ns > s.WaitNs || ns == s.WaitNs && ns > 0 && rankName(a.Run, waiting) < s.WaitingName {
-				s.WaitNs, s.WaitingName = ns, rankName(a.Run, waiting)
+			if ns > s.WaitNs || ns == s.WaitNs && ns > 0 && run.rankName(waiting) < s.WaitingName {
+				s.WaitNs, s.WaitingName = ns, run.rankName(waiting)
 			}
 		}
 		if s.WaitNs > 0 {
-			s.Place, s.Known = busiestPlace(a, rank, lateness[rank])
 			out = append(out, s)
 		}
 	}
 	slices.SortFunc(out, func(x, y Straggler) int { return cmp.Or(cmp.Compare(y.WaitNs, x.WaitNs), cmp.Compare(x.Rank, y.Rank)) })
+	for i := range out[:min(placedStragglers, len(out))] {
+		out[i].Place, out[i].Known = run.busiestPlace(out[i].Rank, lateness[out[i].Rank])
+	}
 	return out
 }
 
@@ -89,8 +93,8 @@ func inSteps(ix *traceindex.Index, e traceindex.EventID) bool {
 	return ix.Events.StartNs[e] >= span.StartNs && ix.Events.StartNs[e] < span.EndNs
 }
 
-// busiestPlace is the statement a rank's training thread was in for most of some intervals.
-func busiestPlace(a *attribute.Attribution, rank int, spans []traceindex.Interval) (attribute.Place, bool) {
+// busiestPlace is the statement a rank's training thread was in for most of some intervals; split cuts one by statement.
+func busiestPlace(spans []traceindex.Interval, split func(traceindex.Interval) []attribute.Share) (attribute.Place, bool) {
 	type key struct {
 		file string
 		line int
@@ -99,7 +103,7 @@ func busiestPlace(a *attribute.Attribution, rank int, spans []traceindex.Interva
 	places := map[key]attribute.Place{}
 	var best key
 	for _, v := range union(spans) {
-		for _, s := range a.Split(rank, v) {
+		for _, s := range split(v) {
 			if !s.Known || s.Place.Line <= 0 {
 				continue
 			}
