@@ -43,7 +43,7 @@ test:
 	@./scripts/test.sh "$(RACE_PACKAGES)"
 
 test-editors: build
-	@status=0; for editor in neovim vscode; do ./editors/$$editor/test/run.sh bin/stepline || status=1; done; exit $$status
+	@status=0; for editor in neovim helix emacs vscode; do ./editors/$$editor/test/run.sh bin/stepline || status=1; done; exit $$status
 
 # The VS Code extension as a file to install, with the server in it: dist/stepline-PLATFORM.vsix.
 vsix:

@@ -1,6 +1,6 @@
-# terminal.sh, to be sourced: drives a program in a terminal as a person does, by keys and what is drawn, through the tmux of a
-# folder of get-debian.sh. A test calls check once for every thing it has looked at, and summary at its end.
-#   terminal_start FOLDER WIDTH HEIGHT COMMAND…   starts the program; FOLDER/run runs tmux
+# terminal.sh, to be sourced: drives a program in a terminal as a person does, by keys and what is drawn, through Debian's tmux
+# in .cache/tmux. A test calls check once for every thing it has looked at, and summary at its end.
+#   terminal_start COMMAND…                       starts the program in a terminal of 150 columns and 60 lines
 #   keys KEY…                                     sends keys by tmux's names: Enter, Escape, C-c, M-x, x
 #   type_text TEXT                                types a text
 #   screen                                        prints what is drawn
@@ -9,15 +9,19 @@
 #   holds FILE TEXT                               waits until FILE holds TEXT
 #   check NAME COMMAND…                           runs COMMAND and counts it
 export LC_ALL=C.UTF-8
-passed=0 failed=0
+passed=0 failed=0 broken=
 
-terminal() { "$terminal_folder/run" usr/bin/tmux -S "$terminal_socket" -f /dev/null "$@"; }
+terminal_tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+terminal_tmux=$terminal_tests/../../.cache/tmux
+
+terminal() { "$terminal_tmux/run" usr/bin/tmux -S "$terminal_socket" -f /dev/null "$@"; }
 terminal_start() {
-  terminal_folder=$1
+  broken=
+  "$terminal_tests/get-debian.sh" "$terminal_tmux" trixie tmux 2>&1 || return
   terminal_scratch=$(mktemp -d)
   terminal_socket=$terminal_scratch/socket
   trap terminal_stop EXIT
-  terminal new-session -d -x "$2" -y "$3" "${@:4}"
+  terminal new-session -d -x 150 -y 60 "$@"
   # What the program said last stays readable when it ends early.
   terminal set-option -g remain-on-exit on >/dev/null
 }
@@ -59,18 +63,18 @@ holds() {
   return 1
 }
 
-# Checks build on each other: after one that failed the others count as failed without being tried.
+# Checks build on each other: after one that failed the others of the same program count as failed without being tried.
 check() {
   local name=$1 output
   shift
-  if [ "$failed" -gt 0 ]; then
+  if [ -n "$broken" ]; then
     failed=$((failed + 1))
     echo "FAIL $name: not tried"
   elif output=$("$@" 2>&1); then
     passed=$((passed + 1))
     echo "ok   $name"
   else
-    failed=$((failed + 1))
+    failed=$((failed + 1)) broken=yes
     echo "FAIL $name"
     printf '%s\n' "$output" | sed 's/^/     /'
   fi

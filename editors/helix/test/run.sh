@@ -8,7 +8,7 @@ repository=$(cd "$here/../../.." && pwd)
 . "$here/../../test/terminal.sh"
 folder=$repository/.cache/helix
 mkdir -p "$repository/.cache"
-if ! "$here/../../test/get-debian.sh" "$folder" trixie hx tmux >"$repository/.cache/helix.log" 2>&1; then
+if ! "$here/../../test/get-debian.sh" "$folder" trixie hx >"$repository/.cache/helix.log" 2>&1; then
   tail -n 5 "$repository/.cache/helix.log"
   check "Helix can be fetched" false
   summary
@@ -40,7 +40,7 @@ fix() {
 unload() { go_to 111 && type_text ":lsp-workspace-command stepline.unloadTrace" && keys Enter && gone "it leaves the GPU"; }
 
 check "hx --health finds the server" health
-terminal_start "$folder" 150 60 "${helix[@]}" gpt.py
+terminal_start "${helix[@]}" gpt.py
 check "Helix opens the script" started
 check "a finding stands under its line with its price" finding_under_cursor
 check "line ends show GPU time and share" hints
