@@ -21,11 +21,19 @@ type traceCosts struct {
 	mu      sync.Mutex
 	sources map[string]*pyscan.File // at load, parsed when first asked for
 	maps    map[*pyscan.File]*LineMap
+	// known are the prices asked for before: they cost a walk over the run's events and are asked for at every keystroke.
+	known map[string]knownPrice
+}
+
+// knownPrice is an answer of price.
+type knownPrice struct {
+	price    diagnose.Price
+	observed bool
 }
 
 func newTraceCosts(l *Loaded) *traceCosts {
 	c := &traceCosts{loaded: l, byLine: map[string]map[int]*traceindex.LineCost{}, loader: loaderEvidence(l.Run), prices: diagnose.NewPrices(l.Attribution, l.Diagnosis),
-		sources: map[string]*pyscan.File{}, maps: map[*pyscan.File]*LineMap{}}
+		sources: map[string]*pyscan.File{}, maps: map[*pyscan.File]*LineMap{}, known: map[string]knownPrice{}}
 	for path, file := range l.Attribution.Files {
 		c.sources[path] = file
 	}
@@ -96,9 +104,30 @@ func (c *traceCosts) Measure(q rules.Question) rules.Cost {
 	return rules.Cost{Observed: true, WaitNs: per(price.WaitNs), LowNs: per(price.LowNs), HighNs: max(per(price.LowNs), per(price.HighNs)), Evidence: evidence(q.Kind, price, c.loaded.StepCount())}
 }
 
-// price asks the diagnosed run. Lines that did not run in the trace have no price; what stands for the whole run (a loader's or
-// optimizer's constructor, a setting) is priced by the run's events if its file ran.
+// maxKnownPrices bounds the remembered prices.
+const maxKnownPrices = 1 << 14
+
+// price asks the diagnosed run, once for each question.
 func (c *traceCosts) price(q rules.Question, lines []diagnose.Line) (diagnose.Price, bool) {
+	key := fmt.Sprintf("%v %q %v", q.Kind, q.Ops, lines)
+	c.mu.Lock()
+	known, found := c.known[key]
+	c.mu.Unlock()
+	if !found {
+		known.price, known.observed = c.ask(q, lines)
+		c.mu.Lock()
+		if len(c.known) >= maxKnownPrices {
+			clear(c.known)
+		}
+		c.known[key] = known
+		c.mu.Unlock()
+	}
+	return known.price, known.observed
+}
+
+// ask works out a price. Lines that did not run in the trace have no price; what stands for the whole run (a loader's or
+// optimizer's constructor, a setting) is priced by the run's events if its file ran.
+func (c *traceCosts) ask(q rules.Question, lines []diagnose.Line) (diagnose.Price, bool) {
 	switch q.Kind {
 	case rules.PriceData:
 		return c.prices.Loader(), c.loader != rules.LoaderUnknown
