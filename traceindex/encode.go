@@ -10,6 +10,7 @@ import (
 	"hash/fnv"
 	"io"
 	"reflect"
+	"slices"
 	"unsafe"
 
 	"github.com/cespare/xxhash/v2"
@@ -34,7 +35,7 @@ type smallParts struct {
 	CallLines      []CallLine
 	HostThreads    []ThreadID
 	TrainingThread ThreadID
-	Steps          []Step
+	StepSources    []string
 	CutDurNs       map[EventID]int64
 	CallKinds      map[NameID]CallKind
 	LongestGPUNs   int64
@@ -54,7 +55,7 @@ func LayoutFingerprint() uint64 {
 			}
 		}
 	}
-	for _, v := range []any{OpDetail{}, PythonDetail{}, GPUDetail{}, MemoryDetail{}, clamp{}, smallParts{}, Meta{}, Thread{}, Step{}, Location{}, CallLine{}, Collective{}, Warning{}} {
+	for _, v := range []any{OpDetail{}, PythonDetail{}, GPUDetail{}, MemoryDetail{}, clamp{}, stepRow{}, smallParts{}, Meta{}, Thread{}, Step{}, Location{}, CallLine{}, Collective{}, Warning{}} {
 		describe(reflect.TypeOf(v))
 	}
 	for c := range categoryCount {
@@ -72,14 +73,48 @@ func bytesOf[T any](s []T) []byte {
 }
 
 // columnsOf lists the columns that are written as they lie in memory, in the order of the file.
-func (ix *Index) sections(forward *[]EventID) []section {
+func (ix *Index) sections(forward *[]EventID, steps *[]stepRow) []section {
 	e := &ix.Events
 	return []section{
 		of(&e.StartNs), of(&e.DurNs), of(&e.Name), of(&e.Category), of(&e.Thread), of(&e.Link), of(&e.Detail),
 		of(&ix.Ops), of(&ix.Python), of(&ix.GPU), of(&ix.Memory),
 		of(&ix.Parent), of(&ix.subtreeEnd), of(&ix.threadRows), of(&ix.clamps), of(&ix.clamped),
-		of(&ix.Launch), of(&ix.launched), of(&ix.launchRows), of(&ix.GPUEvents), of(&ix.callLineOf), of(forward),
+		of(&ix.Launch), of(&ix.launched), of(&ix.launchRows), of(&ix.GPUEvents), of(&ix.callLineOf), of(forward), of(steps),
 	}
+}
+
+// stepRow is a Step without pointers.
+type stepRow struct {
+	number, startNs, endNs int64
+	source                 int64 // of smallParts.StepSources
+}
+
+// stepRows are the steps as rows, with the sources they name.
+func (ix *Index) stepRows() (rows []stepRow, sources []string) {
+	rows = make([]stepRow, len(ix.Steps))
+	for i, s := range ix.Steps {
+		source := slices.Index(sources, s.Source)
+		if source < 0 {
+			source = len(sources)
+			sources = append(sources, s.Source)
+		}
+		rows[i] = stepRow{int64(s.Number), s.StartNs, s.EndNs, int64(source)}
+	}
+	return rows, sources
+}
+
+func stepsOf(rows []stepRow, sources []string) ([]Step, error) {
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	steps := make([]Step, len(rows))
+	for i, r := range rows {
+		if r.source < 0 || r.source >= int64(len(sources)) {
+			return nil, ErrEncoding
+		}
+		steps[i] = Step{Number: int(r.number), StartNs: r.startNs, EndNs: r.endNs, Source: sources[r.source]}
+	}
+	return steps, nil
 }
 
 // section is one column to write from or read into.
@@ -112,9 +147,10 @@ func (ix *Index) Encode(out io.WriteSeeker) error {
 	for node, op := range ix.ForwardOf {
 		forward = append(forward, node, op)
 	}
+	steps, sources := ix.stepRows()
 	var small bytes.Buffer
 	err := gob.NewEncoder(&small).Encode(&smallParts{ix.Meta, ix.Threads, ix.Warnings, ix.Locations, ix.Collectives, ix.CallLines, ix.HostThreads,
-		ix.TrainingThread, ix.Steps, ix.cutDurNs, ix.callKinds, ix.longestGPUNs, ix.rows})
+		ix.TrainingThread, sources, ix.cutDurNs, ix.callKinds, ix.longestGPUNs, ix.rows})
 	if err != nil {
 		return fmt.Errorf("traceindex: encode: %w", err)
 	}
@@ -138,7 +174,7 @@ func (ix *Index) Encode(out io.WriteSeeker) error {
 	end := func(length int) {
 		put(make([]byte, -length&7))
 	}
-	for _, s := range ix.sections(&forward) {
+	for _, s := range ix.sections(&forward, &steps) {
 		b := s.bytes()
 		begin(len(b))
 		put(b)
@@ -210,7 +246,8 @@ func Decode(data []byte) (ix *Index, err error) {
 	}
 	ix = &Index{}
 	var forward []EventID
-	for _, s := range ix.sections(&forward) {
+	var steps []stepRow
+	for _, s := range ix.sections(&forward, &steps) {
 		b, err := take()
 		if err != nil {
 			return nil, err
@@ -248,8 +285,11 @@ func Decode(data []byte) (ix *Index, err error) {
 		return nil, fmt.Errorf("%w: %w", ErrEncoding, err)
 	}
 	ix.Meta, ix.Threads, ix.Warnings, ix.Locations, ix.Collectives, ix.CallLines = p.Meta, p.Threads, p.Warnings, p.Locations, p.Collectives, p.CallLines
-	ix.HostThreads, ix.TrainingThread, ix.Steps, ix.cutDurNs, ix.callKinds = p.HostThreads, p.TrainingThread, p.Steps, p.CutDurNs, p.CallKinds
+	ix.HostThreads, ix.TrainingThread, ix.cutDurNs, ix.callKinds = p.HostThreads, p.TrainingThread, p.CutDurNs, p.CallKinds
 	ix.longestGPUNs, ix.rows = p.LongestGPUNs, p.Rows
+	if ix.Steps, err = stepsOf(steps, p.StepSources); err != nil {
+		return nil, err
+	}
 	ix.ForwardOf = make(map[EventID]EventID, len(forward)/2)
 	for i := 0; i+1 < len(forward); i += 2 {
 		ix.ForwardOf[forward[i]] = forward[i+1]

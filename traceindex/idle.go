@@ -2,6 +2,7 @@ package traceindex
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -145,19 +146,53 @@ func (ix *Index) BusyNs() int64 {
 	return sum
 }
 
-// BusyIntervals is the union of all GPU work (kernels, copies, memsets, on any stream of any device) as disjoint intervals in
-// order.
-func (ix *Index) BusyIntervals() []Interval {
-	var out []Interval
-	for _, g := range ix.GPUEvents {
-		start, end := ix.Events.StartNs[g], ix.Events.StartNs[g]+ix.GPUDurNs(g)
-		if n := len(out); n > 0 && start <= out[n-1].EndNs {
-			out[n-1].EndNs = max(out[n-1].EndNs, end)
-			continue
-		}
-		out = append(out, Interval{start, end})
+// Busy walks the union of all GPU work (kernels, copies, memsets, on any stream of any device): disjoint intervals in order. It
+// holds none of them; a long trace has millions.
+type Busy struct {
+	ix   *Index
+	next int // of GPUEvents
+}
+
+// Busy starts a walk.
+func (ix *Index) Busy() *Busy { return &Busy{ix: ix} }
+
+// Next is the next interval, false after the last.
+func (b *Busy) Next() (Interval, bool) {
+	events := b.ix.GPUEvents
+	if b.next == len(events) {
+		return Interval{}, false
 	}
-	return out
+	span := func(g EventID) Interval {
+		start := b.ix.Events.StartNs[g]
+		return Interval{start, start + b.ix.GPUDurNs(g)}
+	}
+	v := span(events[b.next])
+	for b.next++; b.next < len(events); b.next++ {
+		w := span(events[b.next])
+		if w.StartNs > v.EndNs {
+			break
+		}
+		v.EndNs = max(v.EndNs, w.EndNs)
+	}
+	return v, true
+}
+
+// BusyIntervals are the intervals of a Busy walk.
+func (ix *Index) BusyIntervals() []Interval {
+	n := 0
+	for b := ix.Busy(); ; n++ {
+		if _, ok := b.Next(); !ok {
+			break
+		}
+	}
+	out := make([]Interval, 0, n)
+	for b := ix.Busy(); ; {
+		v, ok := b.Next()
+		if !ok {
+			return out
+		}
+		out = append(out, v)
+	}
 }
 
 // StepsSpan is from the first step's start to the last step's end; without steps, the span of all host and GPU events.
@@ -195,29 +230,39 @@ func (ix *Index) Span() Interval {
 	return v
 }
 
-// IdleIntervals are the times within StepsSpan in which nothing ran on the GPU, in order.
-func (ix *Index) IdleIntervals() []Interval { return Complement(ix.BusyIntervals(), ix.StepsSpan()) }
+// Idle are the times within StepsSpan in which nothing ran on the GPU, in order.
+func (ix *Index) Idle() iter.Seq[Interval] {
+	return func(yield func(Interval) bool) { complement(ix.Busy().Next, ix.StepsSpan(), yield) }
+}
+
+// IdleIntervals are the intervals of Idle.
+func (ix *Index) IdleIntervals() []Interval { return slices.Collect(ix.Idle()) }
 
 // Complement is what of span is in none of busy; busy is in order and disjoint.
 func Complement(busy []Interval, span Interval) []Interval {
-	var out []Interval
+	next := func() (v Interval, ok bool) {
+		if len(busy) > 0 {
+			v, busy, ok = busy[0], busy[1:], true
+		}
+		return v, ok
+	}
+	return slices.Collect(func(yield func(Interval) bool) { complement(next, span, yield) })
+}
+
+func complement(next func() (Interval, bool), span Interval, yield func(Interval) bool) {
 	at := span.StartNs
-	for _, b := range busy {
+	for b, ok := next(); ok && b.StartNs < span.EndNs; b, ok = next() {
 		if b.EndNs <= at {
 			continue
 		}
-		if b.StartNs >= span.EndNs {
-			break
-		}
-		if b.StartNs > at {
-			out = append(out, Interval{at, b.StartNs})
+		if b.StartNs > at && !yield(Interval{at, b.StartNs}) {
+			return
 		}
 		at = b.EndNs
 	}
 	if at < span.EndNs {
-		out = append(out, Interval{at, span.EndNs})
+		yield(Interval{at, span.EndNs})
 	}
-	return out
 }
 
 // ClockSkew compares GPU events' starts with those of the calls that launched them.

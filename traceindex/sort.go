@@ -42,18 +42,23 @@ func (b *Builder) sortedRows(ctx context.Context) (rows []int32, first []int32, 
 	return rows, first, ctx.Err()
 }
 
-// sortThread orders one thread's rows. Most files hold a thread's events as a few ascending runs; a thread already in order
-// costs one pass.
+// maxMergedRuns is the number of ascending runs up to which they are merged; more are sorted anew.
+const maxMergedRuns = 16
+
+// sortThread orders one thread's rows. Most files hold a thread's events as a few ascending runs, a few more where two parsers
+// read them: those are merged, which takes no memory to speak of. A thread already in order costs one pass.
 func (b *Builder) sortThread(ctx context.Context, rows []int32) {
-	sorted := true
-	for i := 1; i < len(rows); i++ {
-		p, q := b.cols.start.at(rows[i-1]), b.cols.start.at(rows[i])
-		if q < p || (q == p && b.tie(rows[i-1], rows[i]) > 0) {
-			sorted = false
-			break
+	runs := []int{0} // where each begins
+	for i := 1; i < len(rows) && len(runs) <= maxMergedRuns; i++ {
+		if b.compareRows(rows[i-1], rows[i]) > 0 {
+			runs = append(runs, i)
 		}
 	}
-	if sorted {
+	switch {
+	case len(runs) == 1:
+		return
+	case len(runs) <= maxMergedRuns:
+		b.mergeRuns(ctx, rows, append(runs, len(rows)))
 		return
 	}
 	keys := make([]sortKey, len(rows))
@@ -90,6 +95,50 @@ func (b *Builder) sortThread(ctx context.Context, rows []int32) {
 			rows[i], right = right[0].row, right[1:]
 		}
 	}
+}
+
+// mergeRuns merges ascending runs, neighbours first; bounds holds where each begins, and the end.
+func (b *Builder) mergeRuns(ctx context.Context, rows []int32, bounds []int) {
+	var left []int32 // the left run of a pair, out of the way
+	for len(bounds) > 2 {
+		merged := bounds[:1]
+		for i := 0; i+1 < len(bounds) && ctx.Err() == nil; i += 2 {
+			if i+2 < len(bounds) {
+				left = append(left[:0], rows[bounds[i]:bounds[i+1]]...)
+				b.merge(rows[bounds[i]:bounds[i+2]], left, rows[bounds[i+1]:bounds[i+2]])
+				merged = append(merged, bounds[i+2])
+			} else {
+				merged = append(merged, bounds[i+1])
+			}
+		}
+		if ctx.Err() != nil {
+			return
+		}
+		bounds = merged
+	}
+}
+
+// merge fills out from two ascending runs; right lies at out's end.
+func (b *Builder) merge(out, left, right []int32) {
+	for i := range out {
+		switch {
+		case len(left) == 0:
+			return // the rest is in place
+		case len(right) == 0 || b.compareRows(left[0], right[0]) <= 0:
+			out[i], left = left[0], left[1:]
+		default:
+			out[i], right = right[0], right[1:]
+		}
+	}
+}
+
+// compareRows orders rows of one thread.
+func (b *Builder) compareRows(x, y int32) int {
+	p, q := b.cols.start.at(x), b.cols.start.at(y)
+	if p != q {
+		return cmp.Compare(p, q)
+	}
+	return b.tie(x, y)
 }
 
 // nestingRank orders events of equal interval from the outside in: a range set around work, the Python function, the op it

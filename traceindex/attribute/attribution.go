@@ -32,7 +32,7 @@ type rankPlaces struct {
 	timelines map[traceindex.ThreadID]*timeline
 	// calls counts how often each statement began, by certain place.
 	calls map[placeID]int64
-	gpu   []GPUPlace // by position in ix.GPUEvents
+	gpu   []gpuPlace // by position in ix.GPUEvents
 	// framed has a bit for every frame with source in the workspace: its children are placed on their own.
 	framed []uint64
 	// pythonFrames counts Python frames on host threads, sourced those with source in the workspace.

@@ -8,8 +8,8 @@ import (
 
 // placeBackward places a launch in a backward node on the line of the forward op that made the node. Nodes without one
 // accumulate gradients, or run the hooks of DDP and FSDP: their time hangs at the call of backward.
-func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.EventID) GPUPlace {
-	g := GPUPlace{Call: call, place: noPlace}
+func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.EventID) gpuPlace {
+	g := gpuPlace{place: noPlace}
 	for n := node; n != traceindex.NoEvent; n = p.enclosingNode(n) {
 		forward, ok := p.ix.ForwardOf[n]
 		if !ok || forward == traceindex.NoEvent {
@@ -19,22 +19,22 @@ func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.Ev
 			break // a bucket's all-reduce starts in whichever node fills the bucket: it is not that node's own work
 		}
 		if p.madeInBackward(forward) {
-			g.place, g.Reason = a.backwardCallAt(p, p.ix.Events.StartNs[node]), reasonDouble
+			g.place, g.reason = a.backwardCallAt(p, p.ix.Events.StartNs[node]), reasonDouble
 			return g
 		}
-		g.Backward = true
+		g.backward = true
 		if g.place = p.placeOfForward(forward); g.place != noPlace {
 			return a.settle(g)
 		}
 		unsourced := a.unsourced(p, forward)
-		g.place, g.Reason = unsourced.place, unsourced.Reason
-		switch g.Reason {
+		g.place, g.reason = unsourced.place, unsourced.reason
+		switch g.reason {
 		case reasonNoSource:
-			g.Reason = reasonNoSourceBackward
+			g.reason = reasonNoSourceBackward
 		case reasonRange:
-			g.Reason = reasonRangeBackward
+			g.reason = reasonRangeBackward
 		case reasonOp:
-			g.Reason = reasonOpBackward
+			g.reason = reasonOpBackward
 		}
 		return g
 	}
@@ -50,7 +50,7 @@ func (a *Attribution) placeBackward(p *rankPlaces, call, node, gpu traceindex.Ev
 	if name := p.ix.Name(node); strings.Contains(name, "AccumulateGrad") {
 		fallback = reasonAccumulation
 	}
-	g.Reason = a.hookReason(p, call, gpu, fallback)
+	g.reason = a.hookReason(p, call, gpu, fallback)
 	return g
 }
 
@@ -123,7 +123,7 @@ func (a *Attribution) isHook(p *rankPlaces, call, gpu traceindex.EventID) bool {
 }
 
 // hookReason says what a hook does: it reduces gradients or gathers parameters; fallback for anything else.
-func (a *Attribution) hookReason(p *rankPlaces, call, gpu traceindex.EventID, fallback string) string {
+func (a *Attribution) hookReason(p *rankPlaces, call, gpu traceindex.EventID, fallback Reason) Reason {
 	if !a.isHook(p, call, gpu) {
 		return fallback
 	}

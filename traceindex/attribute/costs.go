@@ -23,7 +23,15 @@ type summing struct {
 	rows    map[lineKey]*traceindex.LineCost
 	byPlace []*traceindex.LineCost
 	kernels map[*traceindex.LineCost]map[kernelKey]*traceindex.KernelCost
-	none    unattributed
+	// ofRank finds a rank's entries of kernels by the numbers of their names: most events are alike.
+	ofRank map[rankKernel]*traceindex.KernelCost
+	none   unattributed
+}
+
+type rankKernel struct {
+	row      *traceindex.LineCost
+	name     traceindex.NameID
+	backward bool
 }
 
 type kernelKey struct {
@@ -44,6 +52,7 @@ func (a *Attribution) costsOf(ranks []*rankPlaces) *traceindex.Costs {
 	s.costs.Summary.Ranks = len(ranks)
 	var stepNs, steps int64
 	for i, p := range ranks {
+		s.ofRank = map[rankKernel]*traceindex.KernelCost{}
 		s.addGPU(p, i, len(ranks))
 		s.addCalls(p)
 		s.addCPU(p)
@@ -91,20 +100,20 @@ func (s *summing) row(id placeID) *traceindex.LineCost {
 
 // addGPU adds a rank's GPU events to their lines, or to what is unattributed.
 func (s *summing) addGPU(p *rankPlaces, rank, ranks int) {
-	for i := range p.gpu {
-		g := &p.gpu[i]
-		ns := p.ix.GPUDurNs(g.Event)
-		if g.Reason != "" {
+	for i, e := range p.ix.GPUEvents {
+		g := p.gpu[i]
+		ns := p.ix.GPUDurNs(e)
+		if g.reason != onLine {
 			s.none.add(g, ns)
 			continue
 		}
 		row := s.row(g.place)
-		if g.Backward {
+		if g.backward {
 			row.BackwardNs += ns
 		} else {
 			row.SelfNs += ns
-			if p.ix.Events.Category[g.Event] == traceindex.CategoryMemcpy {
-				addCopy(row, p.ix, g.Event, ns)
+			if p.ix.Events.Category[e] == traceindex.CategoryMemcpy {
+				addCopy(row, p.ix, e, ns)
 			}
 		}
 		row.Kernels++
@@ -112,7 +121,9 @@ func (s *summing) addGPU(p *rankPlaces, rank, ranks int) {
 			row.CompiledNs += ns
 		}
 		row.ByConfidence[s.a.places.places[g.place].Confidence] += ns
-		s.addKernel(row, p.ix.Name(g.Event), g.Backward, ns)
+		k := s.kernel(p.ix, rankKernel{row, p.ix.Events.Name[e], g.backward})
+		k.Count++
+		k.Ns += ns
 		if ranks > 1 {
 			if row.PerRankNs == nil {
 				row.PerRankNs = make([]int64, ranks)
@@ -122,19 +133,24 @@ func (s *summing) addGPU(p *rankPlaces, rank, ranks int) {
 	}
 }
 
-func (s *summing) addKernel(row *traceindex.LineCost, name string, backward bool, ns int64) {
-	byName := s.kernels[row]
+// kernel is the line's entry for a kernel's name.
+func (s *summing) kernel(ix *traceindex.Index, of rankKernel) *traceindex.KernelCost {
+	if k := s.ofRank[of]; k != nil {
+		return k
+	}
+	byName := s.kernels[of.row]
 	if byName == nil {
 		byName = map[kernelKey]*traceindex.KernelCost{}
-		s.kernels[row] = byName
+		s.kernels[of.row] = byName
 	}
-	k := byName[kernelKey{name, backward}]
+	key := kernelKey{ix.Names[of.name], of.backward}
+	k := byName[key]
 	if k == nil {
-		k = &traceindex.KernelCost{Name: name, Backward: backward}
-		byName[kernelKey{name, backward}] = k
+		k = &traceindex.KernelCost{Name: key.name, Backward: key.backward}
+		byName[key] = k
 	}
-	k.Count++
-	k.Ns += ns
+	s.ofRank[of] = k
+	return k
 }
 
 func (s *summing) addCalls(p *rankPlaces) {

@@ -177,9 +177,9 @@ func (a *Attribution) resettle(r *rankPlaces, path string) {
 		if g.place == noPlace || a.places.places[g.place].File != path {
 			continue
 		}
-		switch g.Reason {
-		case "", reasonAmbiguous, reasonChanged:
-			g.Reason = ""
+		switch g.reason {
+		case onLine, reasonAmbiguous, reasonChanged:
+			g.reason = onLine
 			*g = a.settle(*g)
 		}
 	}

@@ -1,6 +1,7 @@
 package attribute
 
 import (
+	"iter"
 	"strings"
 
 	"stepline/traceindex"
@@ -13,14 +14,31 @@ type GPUPlace struct {
 	Call traceindex.EventID
 	// Backward tells that the event is backward work of a forward op that ran on the line.
 	Backward bool
-	// Reason says why the time is on no line, "" if it is on one. The place then is what it hangs at, if anything.
-	Reason string
+	// Reason says why the time is on no line, zero if it is on one. The place then is what it hangs at, if anything.
+	Reason Reason
 
 	place placeID
 }
 
-// GPU is the place of every GPU event of a rank, in the order of Index.GPUEvents.
-func (a *Attribution) GPU(rank int) []GPUPlace { return a.ranks[rank].gpu }
+// gpuPlace is what is kept of a GPUPlace: there is one for every GPU event of the run.
+type gpuPlace struct {
+	place    placeID
+	reason   Reason
+	backward bool
+}
+
+// GPU is the place of every GPU event of a rank, numbered in the order of Index.GPUEvents.
+func (a *Attribution) GPU(rank int) iter.Seq2[int, GPUPlace] {
+	p := a.ranks[rank]
+	return func(yield func(int, GPUPlace) bool) {
+		for i, e := range p.ix.GPUEvents {
+			g := p.gpu[i]
+			if !yield(i, GPUPlace{Event: e, Call: p.ix.Launch[e], Backward: g.backward, Reason: g.reason, place: g.place}) {
+				return
+			}
+		}
+	}
+}
 
 // PlaceOf is the statement that a GPU event's time is on, or hangs at; false if there is none.
 func (a *Attribution) PlaceOf(g GPUPlace) (Place, bool) {
@@ -30,7 +48,7 @@ func (a *Attribution) PlaceOf(g GPUPlace) (Place, bool) {
 
 // OnLine is PlaceOf for time that counts on a line.
 func (a *Attribution) OnLine(g GPUPlace) (Place, bool) {
-	if g.Reason != "" {
+	if g.Reason != onLine {
 		return Place{}, false
 	}
 	return a.place(g.place)
@@ -38,14 +56,14 @@ func (a *Attribution) OnLine(g GPUPlace) (Place, bool) {
 
 // placeGPU follows every GPU event of a rank to its launch, and the launch up its stack: to the innermost frame with source, or
 // to the backward node it runs in, whichever comes first.
-func (a *Attribution) placeGPU(p *rankPlaces) []GPUPlace {
+func (a *Attribution) placeGPU(p *rankPlaces) []gpuPlace {
 	ix := p.ix
-	out := make([]GPUPlace, len(ix.GPUEvents))
-	byCall := map[traceindex.EventID]GPUPlace{} // of CUDA graph launches, which have many events
+	out := make([]gpuPlace, len(ix.GPUEvents))
+	byCall := map[traceindex.EventID]gpuPlace{} // of CUDA graph launches, which have many events
 	for i, e := range ix.GPUEvents {
 		call := ix.Launch[e]
 		if call == traceindex.NoEvent {
-			out[i] = GPUPlace{Event: e, Call: call, Reason: reasonNoLaunch, place: noPlace}
+			out[i] = gpuPlace{place: noPlace, reason: reasonNoLaunch}
 			continue
 		}
 		g, ok := byCall[call]
@@ -55,18 +73,17 @@ func (a *Attribution) placeGPU(p *rankPlaces) []GPUPlace {
 				byCall[call] = g
 			}
 		}
-		g.Event = e
 		out[i] = g
 	}
 	return out
 }
 
 // placeLaunch places one runtime call; gpu is its first GPU event.
-func (a *Attribution) placeLaunch(p *rankPlaces, call, gpu traceindex.EventID) GPUPlace {
+func (a *Attribution) placeLaunch(p *rankPlaces, call, gpu traceindex.EventID) gpuPlace {
 	if node := p.backwardNode(call); node != traceindex.NoEvent {
 		return a.placeBackward(p, call, node, gpu)
 	}
-	g := GPUPlace{Call: call, place: p.of[call]}
+	g := gpuPlace{place: p.of[call]}
 	if g.place != noPlace {
 		return a.settle(g)
 	}
@@ -88,20 +105,20 @@ func (p *rankPlaces) backwardNode(call traceindex.EventID) traceindex.EventID {
 }
 
 // settle turns a place that names no line into a reason.
-func (a *Attribution) settle(g GPUPlace) GPUPlace {
+func (a *Attribution) settle(g gpuPlace) gpuPlace {
 	place := &a.places.places[g.place]
 	switch {
 	case place.Missing:
-		g.Reason = reasonChanged
+		g.reason = reasonChanged
 	case place.Confidence == traceindex.ConfidenceAmbiguous:
-		g.Reason = reasonAmbiguous
+		g.reason = reasonAmbiguous
 	}
 	return g
 }
 
 // placeOutside is for launches under no workspace frame and in no backward node: the training thread may be waiting for them in
 // a call, as it does for autograd's threads.
-func (a *Attribution) placeOutside(p *rankPlaces, call, gpu traceindex.EventID) GPUPlace {
+func (a *Attribution) placeOutside(p *rankPlaces, call, gpu traceindex.EventID) gpuPlace {
 	g := a.unsourced(p, call)
 	if p.pythonFrames == 0 {
 		return g
@@ -114,19 +131,19 @@ func (a *Attribution) placeOutside(p *rankPlaces, call, gpu traceindex.EventID) 
 	if waiting == noPlace {
 		return g
 	}
-	g.place, g.Reason = waiting, a.hookReason(p, call, gpu, reasonAccumulation)
+	g.place, g.reason = waiting, a.hookReason(p, call, gpu, reasonAccumulation)
 	return g
 }
 
 // unsourced is for work under no frame with source in the workspace: what the trace says of its place, if it holds Python frames.
-func (a *Attribution) unsourced(p *rankPlaces, e traceindex.EventID) GPUPlace {
-	g := GPUPlace{Call: e, place: a.recordedPlace(p, e), Reason: reasonNoFrame}
+func (a *Attribution) unsourced(p *rankPlaces, e traceindex.EventID) gpuPlace {
+	g := gpuPlace{place: a.recordedPlace(p, e), reason: reasonNoFrame}
 	if g.place != noPlace || p.sourced == 0 && p.pythonFrames > 0 {
-		g.Reason = reasonNoSource
+		g.reason = reasonNoSource
 	}
 	if g.place == noPlace && p.labelled() {
 		if place, reason := a.label(p, e); place != noPlace {
-			g.place, g.Reason = place, reason
+			g.place, g.reason = place, reason
 		}
 	}
 	return g

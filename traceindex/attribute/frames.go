@@ -34,6 +34,7 @@ type frameWalker struct {
 	key      []byte
 	entries  map[*alignment]*placedFrame
 	contexts []callContext // the workspace frames around, outermost first
+	builder  *timelineBuilder
 	endNs    int64
 }
 
@@ -101,7 +102,7 @@ func (w *frameWalker) thread(ctx context.Context, t traceindex.ThreadID) error {
 			w.endNs = max(w.endNs, ix.EndNs(row))
 		}
 	}
-	builder := &timelineBuilder{}
+	w.builder = &timelineBuilder{}
 	var stacks *callStacks
 	if !hasPythonFrames(ix) {
 		stacks = &callStacks{w: w, places: map[traceindex.NameID]placeID{}}
@@ -122,7 +123,7 @@ func (w *frameWalker) thread(ctx context.Context, t traceindex.ThreadID) error {
 		if stacks != nil && category == traceindex.CategoryOp {
 			if id := stacks.place(row); id != noPlace && id != of[row] {
 				of[row] = id
-				builder.push(ix.Events.StartNs[row], ix.EndNs(row), []segment{{ix.EndNs(row), id}})
+				w.builder.push(ix.Events.StartNs[row], ix.EndNs(row), w.segment(ix.EndNs(row), id))
 			}
 		}
 		if category != traceindex.CategoryPython {
@@ -135,9 +136,9 @@ func (w *frameWalker) thread(ctx context.Context, t traceindex.ThreadID) error {
 		}
 		w.out.sourced++
 		w.out.framed[row/64] |= 1 << (row % 64)
-		builder.push(ix.Events.StartNs[row], ix.EndNs(row), w.frame(row, source))
+		w.builder.push(ix.Events.StartNs[row], ix.EndNs(row), w.frame(row, source))
 	}
-	if line := builder.finish(); len(line.startNs) > 0 {
+	if line := w.builder.finish(); len(line.pieces) > 0 {
 		w.out.timelines[t] = line
 	}
 	return nil
@@ -176,7 +177,7 @@ func (w *frameWalker) frame(row traceindex.EventID, source *frameSource) []segme
 		for _, c := range w.others {
 			w.out.of[c] = source.whole
 		}
-		return []segment{{endNs, source.whole}}
+		return w.segment(endNs, source.whole)
 	}
 	for i, c := range w.children {
 		w.out.of[c] = placed.tokens[i]
@@ -193,12 +194,17 @@ func (w *frameWalker) frame(row traceindex.EventID, source *frameSource) []segme
 	}
 	segments := w.segments(row, placed)
 	if w.compiled {
-		segments = []segment{{endNs, called}}
+		segments = append(segments[:0], segment{endNs, called})
 	}
 	for _, c := range w.others {
 		w.out.of[c] = placeIn(segments, w.ix.Events.StartNs[c])
 	}
 	return segments
+}
+
+// segment is the list of a frame that is in one place all along.
+func (w *frameWalker) segment(endNs int64, id placeID) []segment {
+	return append(w.builder.list(1), segment{endNs, id})
 }
 
 // placeIn is the place of a moment within a frame.

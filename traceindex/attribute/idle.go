@@ -1,6 +1,10 @@
 package attribute
 
-import "stepline/traceindex"
+import (
+	"math"
+
+	"stepline/traceindex"
+)
 
 // IdleShare is a stretch of GPU idle time with the statement that the training thread was in.
 type IdleShare = Share
@@ -8,7 +12,7 @@ type IdleShare = Share
 // Idle cuts the GPU's idle time within the steps' span by the statement that the training thread was in.
 func (a *Attribution) Idle(rank int) []IdleShare {
 	var shares []IdleShare
-	for _, v := range a.ranks[rank].ix.IdleIntervals() {
+	for v := range a.ranks[rank].ix.Idle() {
 		shares = append(shares, a.Split(rank, v)...)
 	}
 	return shares
@@ -17,7 +21,7 @@ func (a *Attribution) Idle(rank int) []IdleShare {
 // addIdle adds a rank's idle time to its lines.
 func (s *summing) addIdle(p *rankPlaces) {
 	line := p.timelineOf(p.ix.TrainingThread)
-	for _, v := range p.ix.IdleIntervals() {
+	for v := range p.ix.Idle() {
 		s.costs.Summary.GPUIdleNs += v.DurNs()
 		line.split(v, func(part traceindex.Interval, id placeID) {
 			row := s.row(id)
@@ -33,12 +37,9 @@ func (s *summing) addIdle(p *rankPlaces) {
 // addCPU adds the training thread's time to its lines.
 func (s *summing) addCPU(p *rankPlaces) {
 	line := p.timelineOf(p.ix.TrainingThread)
-	for i, id := range line.places {
-		if i+1 == len(line.places) {
-			break // the last change is the end of the last frame
-		}
+	for stay, id := range line.stays(math.MinInt64) {
 		if row := s.row(id); row != nil {
-			row.CPUNs += line.startNs[i+1] - line.startNs[i]
+			row.CPUNs += stay.DurNs()
 		}
 	}
 }

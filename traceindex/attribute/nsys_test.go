@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	_ "github.com/mattn/go-sqlite3" // writes the exports
+	_ "modernc.org/sqlite" // writes the exports
 
 	"stepline/traceindex"
 	"stepline/traceindex/attribute"
@@ -70,7 +70,7 @@ func (e *nsysExport) annotate(thread, from, to int, text string) {
 func (e *nsysExport) costs(t *testing.T, files map[string]string) *traceindex.Costs {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.sqlite")
-	db, err := sql.Open("sqlite3", path)
+	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)
 	}

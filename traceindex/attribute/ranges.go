@@ -15,7 +15,7 @@ func (p *rankPlaces) labelled() bool {
 }
 
 // label is the range or op that an event ran in, as a place without a file; the reason says which. Without either it is noPlace.
-func (a *Attribution) label(p *rankPlaces, e traceindex.EventID) (placeID, string) {
+func (a *Attribution) label(p *rankPlaces, e traceindex.EventID) (placeID, Reason) {
 	if p.ranges == nil {
 		p.ranges = p.ix.NewRangeFinder()
 	}

@@ -13,7 +13,7 @@ const (
 // Entering and leaving the function, and passing from one statement to the next, count to the statement that called it: they are
 // what the call costs beside its statements' own work.
 func (w *frameWalker) segments(row traceindex.EventID, placed *placedFrame) []segment {
-	c := segmentCutter{at: w.ix.Events.StartNs[row], caller: w.out.of[w.calledFrame(row)], list: make([]segment, 0, 2*len(w.children)+2)}
+	c := segmentCutter{at: w.ix.Events.StartNs[row], caller: w.out.of[w.calledFrame(row)], list: w.builder.list(2*len(w.children) + 2)}
 	c.last = c.caller
 	n := len(w.children)
 	for i, child := range w.children {

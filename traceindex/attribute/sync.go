@@ -2,8 +2,8 @@ package attribute
 
 import (
 	"cmp"
+	"iter"
 	"slices"
-	"sort"
 	"strings"
 
 	"stepline/traceindex"
@@ -12,11 +12,11 @@ import (
 // Sync is one call that waits for the GPU: a *Synchronize, or a copy that returns only when it is done.
 type Sync struct {
 	Call traceindex.EventID
+	// Copy tells that the call is a blocking copy.
+	Copy bool
 	// BubbleNs is the GPU's idle time that follows: from the call's end to the next GPU event, or to the end of the next such
 	// call, which then has the rest.
 	BubbleNs int64
-	// Copy tells that the call is a blocking copy.
-	Copy bool
 }
 
 // isSynchronize reports whether a runtime call waits for the device, a stream or an event (CUDA and HIP).
@@ -27,20 +27,13 @@ func (a *Attribution) Syncs(rank int) []Sync { return a.ranks[rank].syncs() }
 
 func (p *rankPlaces) syncs() []Sync {
 	ix := p.ix
-	var out []Sync
-	for _, t := range ix.HostThreads {
-		first, end := ix.RowsOf(t)
-		for row := first; row < end; row++ {
-			if ix.Events.Category[row] != traceindex.CategoryRuntime {
-				continue
-			}
-			switch {
-			case isSynchronize(ix.Name(row)):
-				out = append(out, Sync{Call: row})
-			case p.isBlockingCopy(row):
-				out = append(out, Sync{Call: row, Copy: true})
-			}
-		}
+	n := 0
+	for range p.waitingCalls() {
+		n++
+	}
+	out := make([]Sync, 0, n)
+	for call, copies := range p.waitingCalls() {
+		out = append(out, Sync{Call: call, Copy: copies})
 	}
 	slices.SortFunc(out, func(a, b Sync) int {
 		return cmp.Or(cmp.Compare(ix.EndNs(a.Call), ix.EndNs(b.Call)), cmp.Compare(a.Call, b.Call))
@@ -49,12 +42,33 @@ func (p *rankPlaces) syncs() []Sync {
 	return out
 }
 
+// waitingCalls are the calls that wait for the GPU, in row order, with whether they are copies.
+func (p *rankPlaces) waitingCalls() iter.Seq2[traceindex.EventID, bool] {
+	ix := p.ix
+	synchronizes, copies := make([]bool, len(ix.Names)), make([]bool, len(ix.Names))
+	for i, name := range ix.Names {
+		synchronizes[i], copies[i] = isSynchronize(name), strings.Contains(name, "emcpy")
+	}
+	return func(yield func(traceindex.EventID, bool) bool) {
+		for _, t := range ix.HostThreads {
+			first, end := ix.RowsOf(t)
+			for row := first; row < end; row++ {
+				if ix.Events.Category[row] != traceindex.CategoryRuntime {
+					continue
+				}
+				name := ix.Events.Name[row]
+				copied := copies[name] && !synchronizes[name]
+				if (synchronizes[name] || copied && p.isBlockingCopy(row)) && !yield(row, copied) {
+					return
+				}
+			}
+		}
+	}
+}
+
 // isBlockingCopy reports whether a copy's call returned only after the copy had run on the GPU: what cudaMemcpy does, and
 // cudaMemcpyAsync to pageable memory (CUDA's "API synchronization behavior").
 func (p *rankPlaces) isBlockingCopy(call traceindex.EventID) bool {
-	if !strings.Contains(p.ix.Name(call), "emcpy") {
-		return false
-	}
 	for _, g := range p.ix.GPUOf(call) {
 		if p.ix.Events.Category[g] == traceindex.CategoryMemcpy && p.ix.EndNs(call) >= p.ix.Events.StartNs[g]+p.ix.GPUDurNs(g) {
 			return true
@@ -65,14 +79,17 @@ func (p *rankPlaces) isBlockingCopy(call traceindex.EventID) bool {
 
 // measureBubbles fills the idle time after each call; each moment counts once.
 func (p *rankPlaces) measureBubbles(syncs []Sync) {
-	busy := p.ix.BusyIntervals()
+	walk := p.ix.Busy()
+	busy, more := walk.Next()
 	for i := range syncs {
 		end := p.ix.EndNs(syncs[i].Call)
-		j := sort.Search(len(busy), func(j int) bool { return busy[j].EndNs > end })
-		if j == len(busy) || busy[j].StartNs <= end {
+		for more && busy.EndNs <= end {
+			busy, more = walk.Next()
+		}
+		if !more || busy.StartNs <= end {
 			continue // the GPU is at work, or never works again
 		}
-		until := busy[j].StartNs
+		until := busy.StartNs
 		if i+1 < len(syncs) {
 			until = min(until, p.ix.EndNs(syncs[i+1].Call))
 		}

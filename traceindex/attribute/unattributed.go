@@ -7,28 +7,53 @@ import (
 	"stepline/traceindex"
 )
 
-// Reasons for GPU time that is on no line.
+// Reason says why GPU time is on no line; the zero Reason is that of time which is on one.
+type Reason uint8
+
 const (
-	reasonAccumulation     = "gradient accumulation"
-	reasonReduction        = "gradient reduction"
-	reasonGather           = "parameter gathering"
-	reasonDouble           = "backward of backward"
-	reasonAmbiguous        = "ambiguous"
-	reasonNoFrame          = "no Python frame"
-	reasonNoSource         = "no source in the workspace"
-	reasonNoSourceBackward = "no source in the workspace, backward"
-	reasonRange            = "range"
-	reasonRangeBackward    = "range, backward"
-	reasonOp               = "op"
-	reasonOpBackward       = "op, backward"
-	reasonNoLaunch         = "no launch in the trace"
-	reasonChanged          = "function not in the source"
-	reasonUnknownBackward  = "backward without a forward op"
+	onLine Reason = iota
+	reasonAccumulation
+	reasonReduction
+	reasonGather
+	reasonDouble
+	reasonAmbiguous
+	reasonNoFrame
+	reasonNoSource
+	reasonNoSourceBackward
+	reasonRange
+	reasonRangeBackward
+	reasonOp
+	reasonOpBackward
+	reasonNoLaunch
+	reasonChanged
+	reasonUnknownBackward
 )
+
+// String is the reason in JSON and for people, "" for time on a line.
+func (r Reason) String() string {
+	return [...]string{
+		onLine:                 "",
+		reasonAccumulation:     "gradient accumulation",
+		reasonReduction:        "gradient reduction",
+		reasonGather:           "parameter gathering",
+		reasonDouble:           "backward of backward",
+		reasonAmbiguous:        "ambiguous",
+		reasonNoFrame:          "no Python frame",
+		reasonNoSource:         "no source in the workspace",
+		reasonNoSourceBackward: "no source in the workspace, backward",
+		reasonRange:            "range",
+		reasonRangeBackward:    "range, backward",
+		reasonOp:               "op",
+		reasonOpBackward:       "op, backward",
+		reasonNoLaunch:         "no launch in the trace",
+		reasonChanged:          "function not in the source",
+		reasonUnknownBackward:  "backward without a forward op",
+	}[r]
+}
 
 // unattributedKey is what rows are summed by.
 type unattributedKey struct {
-	reason string
+	reason Reason
 	place  placeID
 }
 
@@ -38,11 +63,11 @@ type unattributed struct {
 	rows   map[unattributedKey]*traceindex.Unattributed
 }
 
-func (u *unattributed) add(g *GPUPlace, ns int64) {
-	key := unattributedKey{g.Reason, g.place}
+func (u *unattributed) add(g gpuPlace, ns int64) {
+	key := unattributedKey{g.reason, g.place}
 	row := u.rows[key]
 	if row == nil {
-		row = &traceindex.Unattributed{Reason: g.Reason}
+		row = &traceindex.Unattributed{Reason: g.reason.String()}
 		if g.place != noPlace {
 			p := &u.places.places[g.place]
 			row.File, row.Line, row.Function, row.Candidates = p.File, p.Line, p.Function, p.Candidates

@@ -21,10 +21,12 @@ import (
 	"stepline/traceindex/nsys"
 )
 
-// largeBytes and immenseBytes are the sizes of inputs from which memory is kept tight for the rest of the process.
+// largeBytes and immenseBytes are the sizes of inputs, unpacked, from which memory is kept tight for the rest of the process.
+// packedTimes is how many times larger than its gzip a trace usually is (10 to 25).
 const (
-	largeBytes   = 16 << 20
+	largeBytes   = 128 << 20
 	immenseBytes = 1 << 30
+	packedTimes  = 16
 )
 
 // Options change how inputs are opened. The zero value is good.
@@ -62,16 +64,20 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 		}
 		return nil, errors.Join(errs...)
 	}
-	total := int64(0)
+	total, text := int64(0), int64(0)
 	for _, in := range inputs {
 		total += in.size
+		text += in.size
+		if name := strings.ToLower(in.path); strings.HasSuffix(name, ".gz") || strings.HasSuffix(name, ".zip") {
+			text += in.size * (packedTimes - 1)
+		}
 	}
 	// The heap of a large run is columns without pointers: a collection costs little, letting the heap double before one
 	// costs the machine's memory.
 	switch {
-	case total > immenseBytes:
-		debug.SetGCPercent(10)
-	case total > largeBytes:
+	case text > immenseBytes:
+		debug.SetGCPercent(5)
+	case text > largeBytes:
 		debug.SetGCPercent(20)
 	}
 	progress := newProgress(opts.Progress, total)
