@@ -50,8 +50,10 @@ func (ix *Index) CollectiveOf(e EventID) (Collective, bool) {
 
 // IsCollective reports whether a kernel's name is one of a communication library's (NCCL, RCCL, oneCCL, HCCL).
 func IsCollective(kernel string) bool {
-	for _, word := range []string{"nccl", "rccl", "oneccl", "hccl", "hcom_"} {
-		if i := strings.Index(kernel, word); i >= 0 && i < 24 {
+	const longest, within = len("oneccl"), 24 // names of templates run to thousands of characters
+	kernel = kernel[:min(len(kernel), within+longest-1)]
+	for _, word := range [...]string{"nccl", "rccl", "oneccl", "hccl", "hcom_"} {
+		if i := strings.Index(kernel, word); i >= 0 && i < within {
 			return true
 		}
 	}
