@@ -1,8 +1,8 @@
 package rules
 
 import (
+	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"stepline/pyscan"
@@ -260,45 +260,58 @@ func (a *analysis) calledObject(x *fileIndex, c *Site) definition {
 
 // heat is the context a site runs in every step, nil if it runs once, rarely, or in no training.
 func (a *analysis) heat(x *fileIndex, s *Site) *Heat {
-	h, _ := a.siteHeat(x, s, nil)
+	h, _ := a.siteHeat(x, s, maxCallers)
 	return h
 }
 
-// siteHeat is heat on the way through callers; path holds the functions on the way. sure is false where a cycle or the
-// path's length cut the search short: such answers are not kept.
-func (a *analysis) siteHeat(x *fileIndex, s *Site, path []*pyscan.Function) (h *Heat, sure bool) {
+// siteHeat is heat on the way through at most the given number of callers. sure is false where that number cut the search short:
+// a longer way may be hotter.
+func (a *analysis) siteHeat(x *fileIndex, s *Site, callers int) (h *Heat, sure bool) {
 	for loop := enclosingLoop(s); loop != nil; loop = enclosingLoop(loop) {
 		if a.stepLoop(x, loop) {
 			return &Heat{Kind: InLoop, Loop: &Place{x.file, headerSpan(x.tree, loop)}}, true
 		}
 	}
-	return a.functionHeat(x, s.Def(), path)
+	return a.functionHeat(x, s.Def(), callers)
 }
 
 // maxCallers bounds how many calls a chain from the loop to the code may have.
 const maxCallers = 6
 
+// heatKey is a function and how many calls up the search may still go. Answers are kept by both: so a cycle ends by itself, what is
+// found does not depend on the order of the questions, and a project of many callers costs six looks at each of them at most.
+type heatKey struct {
+	fn      *pyscan.Function
+	callers int
+}
+
 // functionHeat is the context a function is called in.
-func (a *analysis) functionHeat(x *fileIndex, fn *pyscan.Function, path []*pyscan.Function) (h *Heat, sure bool) {
+func (a *analysis) functionHeat(x *fileIndex, fn *pyscan.Function, callers int) (h *Heat, sure bool) {
 	if h, ok := a.heats[fn]; ok {
 		return h, true
 	}
 	if fn == nil || fn.Name == "<module>" {
 		return nil, true
 	}
-	if len(path) >= maxCallers || slices.Contains(path, fn) {
-		return nil, false
+	key := heatKey{fn, callers}
+	if h, ok := a.cutHeats[key]; ok {
+		return h, false
 	}
 	sure = true
 	h = a.ownHeat(x, fn)
+	if h == nil && callers == 0 {
+		return nil, false
+	}
 	if h == nil {
-		h, sure = a.calledHeat(x, fn, append(path, fn))
+		h, sure = a.calledHeat(x, fn, callers-1)
 	}
 	if h == nil && sure && stepNames.MatchString(fn.Name) && a.oneStep(definition{index: x, def: fn}) && len(a.callersOf(x, fn)) == 0 {
 		h = &Heat{Kind: InHook, Name: fn.Name}
 	}
-	if sure || len(path) == 0 {
+	if sure {
 		a.heats[fn] = h
+	} else {
+		a.cutHeats[key] = h
 	}
 	return h, sure
 }
@@ -336,21 +349,22 @@ func (a *analysis) ownHeat(x *fileIndex, fn *pyscan.Function) *Heat {
 	return nil
 }
 
-// calledHeat follows the callers: the hottest call that is not periodic decides. A loop comes before forward, forward before the rest.
-func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, path []*pyscan.Function) (best *Heat, sure bool) {
+// calledHeat follows the callers: the hottest call that is not periodic decides, of equally hot ones the shortest way. A loop comes
+// before forward, forward before the rest.
+func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, callers int) (best *Heat, sure bool) {
 	sure = true
 	consider := func(in *fileIndex, s *Site) {
 		if in.tree.Periodic(s) || evalNames.MatchString(fn.Name) && a.evaluation(in, s) {
 			return
 		}
-		h, known := a.siteHeat(in, s, path)
+		h, known := a.siteHeat(in, s, callers)
 		sure = sure && known
 		if h == nil {
 			return
 		}
 		called := *h
 		called.Evaluation = h.Evaluation || a.evaluation(in, s)
-		if best != nil && best.coldness() <= called.coldness() {
+		if best != nil && cmp.Or(cmp.Compare(best.coldness(), called.coldness()), cmp.Compare(len(best.Calls), len(h.Calls)+1)) <= 0 {
 			return
 		}
 		if h.Kind == InLoop {

@@ -344,11 +344,11 @@ func (f *Facts) VaryingSizes() *SizeEvidence {
 			def := s.Def()
 			switch {
 			case name == "torch.nn.utils.rnn.pad_sequence" && def != nil:
-				if h, _ := f.analysis.functionHeat(x, def, nil); h != nil && h.Kind == InItem || strings.Contains(strings.ToLower(def.Name), "collat") {
+				if h, _ := f.analysis.functionHeat(x, def, maxCallers); h != nil && h.Kind == InItem || strings.Contains(strings.ToLower(def.Name), "collat") {
 					return &SizeEvidence{Place{x.file, s.Range()}, "each batch is padded to its own longest item"}
 				}
 			case name == "torch.nn.functional.interpolate":
-				h, _ := f.analysis.siteHeat(x, s, nil)
+				h, _ := f.analysis.siteHeat(x, s, maxCallers)
 				if h == nil || h.Kind == InForward || def == nil {
 					continue
 				}

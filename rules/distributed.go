@@ -97,7 +97,7 @@ func (f *Facts) findStep(a *Accumulation) bool {
 }
 
 func (f *Facts) functionHot(fn *pyscan.Function) *Heat {
-	h, _ := f.analysis.functionHeat(f.index, fn, nil)
+	h, _ := f.analysis.functionHeat(f.index, fn, maxCallers)
 	return h
 }
 

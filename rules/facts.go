@@ -103,7 +103,7 @@ func (f *Facts) Hot(s *Site) *Heat {
 
 // PerItem is the Dataset or collate context of a site, nil if there is none.
 func (f *Facts) PerItem(s *Site) *Heat {
-	h, _ := f.analysis.functionHeat(f.index, s.Def(), nil)
+	h, _ := f.analysis.functionHeat(f.index, s.Def(), maxCallers)
 	if h != nil && h.Kind == InItem {
 		return h
 	}
@@ -112,7 +112,7 @@ func (f *Facts) PerItem(s *Site) *Heat {
 
 // OptimizerStep is the optimizer's step a site runs in, nil if there is none.
 func (f *Facts) OptimizerStep(s *Site) *Heat {
-	h, _ := f.analysis.functionHeat(f.index, s.Def(), nil)
+	h, _ := f.analysis.functionHeat(f.index, s.Def(), maxCallers)
 	if h != nil && h.Kind == OptimizerStep {
 		return h
 	}

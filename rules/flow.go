@@ -21,6 +21,7 @@ type analysis struct {
 	stepLoops map[*Site]bool
 	oneSteps  map[*pyscan.Function]bool
 	heats     map[*pyscan.Function]*Heat
+	cutHeats  map[heatKey]*Heat // of functions whose callers go on beyond the search
 	kinds     map[*pyscan.Class]Kind
 	framework map[*pyscan.Class]bool
 	bases     map[*pyscan.Class][]definition
@@ -48,7 +49,7 @@ type attrKey struct {
 func newAnalysis(p *Project) *analysis {
 	return &analysis{
 		project: p, flows: map[flowKey]*flow{}, final: map[*pyscan.Function]*flow{}, attrs: map[attrKey]attrValue{},
-		callers: map[*pyscan.Function][]callSite{}, stepLoops: map[*Site]bool{}, oneSteps: map[*pyscan.Function]bool{}, heats: map[*pyscan.Function]*Heat{},
+		callers: map[*pyscan.Function][]callSite{}, stepLoops: map[*Site]bool{}, oneSteps: map[*pyscan.Function]bool{}, heats: map[*pyscan.Function]*Heat{}, cutHeats: map[heatKey]*Heat{},
 		kinds: map[*pyscan.Class]Kind{}, framework: map[*pyscan.Class]bool{}, bases: map[*pyscan.Class][]definition{},
 	}
 }
