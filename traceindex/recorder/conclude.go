@@ -11,19 +11,26 @@ import (
 
 // status is what a process reports of its recording.
 type status struct {
-	Outcome string `json:"outcome"` // written, failed, short, foreign, skipped
+	Outcome string `json:"outcome"` // written, watched, ranged, failed, short, foreign, skipped
 	Message string `json:"message"`
 	Trace   string `json:"trace"`
 	Rank    *int   `json:"rank"`
+	// Of a watched process: the folders of its captures still kept, and how many steps it took.
+	Captures []string `json:"captures"`
+	Steps    int      `json:"steps"`
 }
 
 // conclude tells what the processes recorded and turns it, and the script's exit code, into Run's error.
 func conclude(options Options, control string, code int) error {
 	statuses := readStatuses(control)
 	var traces []string
+	ranged := false
 	for _, s := range statuses {
-		if s.Outcome == "written" {
+		switch s.Outcome {
+		case "written":
 			traces = append(traces, s.Trace)
+		case "ranged":
+			ranged = true
 		}
 	}
 	slices.Sort(traces)
@@ -35,7 +42,7 @@ func conclude(options Options, control string, code int) error {
 	switch {
 	case code != 0:
 		return &ExitError{Code: code}
-	case len(traces) == 0:
+	case len(traces) == 0 && !ranged:
 		return &NothingRecordedError{Reason: whyNothing(control, statuses)}
 	}
 	return nil

@@ -20,6 +20,14 @@ type Options struct {
 	Warmup int
 	// Shapes records the operators' input shapes, Memory their allocations. Both make the trace larger and the steps slower.
 	Shapes, Memory bool
+	// NoFrames leaves Python frames out: the gaps come out as they are without the profiler's load, lines do not.
+	NoFrames bool
+	// Snapshot writes a memory snapshot beside the trace, with the Python frames of every block; it needs a GPU and torch 2.1.
+	Snapshot bool
+	// Watch, where it is set, records on anomaly instead of once; Steps are then the steps of each capture, Warmup is unused.
+	Watch *Watch
+	// Range calls the CUDA profiler API around the window instead of recording it: for a command run under nsys or ncu.
+	Range bool
 	// OutDir is the folder to write to; it is made where missing, and files of the same names are replaced. Default: a new
 	// folder under the user's cache folder, so that the workspace is left alone.
 	OutDir string
@@ -49,6 +57,11 @@ func (o Options) withDefaults(script string) (Options, error) {
 		o.Warmup = 0
 	case o.Warmup == 0:
 		o.Warmup = 3
+	}
+	if o.Watch != nil {
+		if err := o.Watch.check(); err != nil {
+			return o, err
+		}
 	}
 	if o.In == nil {
 		o.In = os.Stdin

@@ -28,6 +28,26 @@ type settings struct {
 	Root    string `json:"root"`
 	Text    bool   `json:"text"`
 	Version string `json:"version"`
+	// Mode is "" for one window, else watch, time or range.
+	Mode     string         `json:"mode,omitempty"`
+	Frames   bool           `json:"frames"`
+	Snapshot bool           `json:"snapshot,omitempty"`
+	Watch    map[string]any `json:"watch,omitempty"`
+	Seed     *int64         `json:"seed,omitempty"`
+}
+
+func (o Options) settings(control string) settings {
+	s := settings{
+		Dir: o.OutDir, Control: control, Steps: o.Steps, Warmup: o.Warmup, Shapes: o.Shapes, Memory: o.Memory, Root: o.Root,
+		Text: !o.OmitText, Version: o.Version, Frames: !o.NoFrames, Snapshot: o.Snapshot,
+	}
+	switch {
+	case o.Watch != nil:
+		s.Mode, s.Watch = "watch", o.Watch.settings()
+	case o.Range:
+		s.Mode = "range"
+	}
+	return s
 }
 
 // Run runs a command with the recorder attached to every Python process in it that trains, and waits for it. The script keeps
@@ -59,7 +79,7 @@ func Run(ctx context.Context, options Options, args []string) error {
 		return fmt.Errorf("a folder for the recorder: %w", err)
 	}
 	defer os.RemoveAll(control)
-	environment, err := install(control, options)
+	environment, err := install(control, options.settings(control), options.Env)
 	if err != nil {
 		return err
 	}
@@ -67,9 +87,12 @@ func Run(ctx context.Context, options Options, args []string) error {
 	command.Args[0] = args[0]
 	command.Env = environment
 	command.Stdin, command.Stdout, command.Stderr = options.In, options.Out, options.Err
-	code, err := runPassingSignals(ctx, command)
+	code, err := runPassingSignals(ctx, command, options.askForCapture())
 	if err != nil {
 		return fmt.Errorf("cannot run %s: %w", args[0], err)
+	}
+	if options.Watch != nil {
+		return concludeWatch(options, control, code)
 	}
 	return conclude(options, control, code)
 }
@@ -88,7 +111,7 @@ func writable(folder string) error {
 }
 
 // install lays the Python part out and returns the environment that leads to it.
-func install(control string, options Options) ([]string, error) {
+func install(control string, chosen settings, base []string) ([]string, error) {
 	parts, err := fs.Glob(python, "python/*.py")
 	if err != nil {
 		return nil, err
@@ -102,16 +125,13 @@ func install(control string, options Options) ([]string, error) {
 			return nil, fmt.Errorf("the recorder: %w", err)
 		}
 	}
-	told, err := json.Marshal(settings{
-		Dir: options.OutDir, Control: control, Steps: options.Steps, Warmup: options.Warmup, Shapes: options.Shapes,
-		Memory: options.Memory, Root: options.Root, Text: !options.OmitText, Version: options.Version,
-	})
+	told, err := json.Marshal(chosen)
 	if err != nil {
 		return nil, err
 	}
-	environment := make([]string, 0, len(options.Env)+2)
+	environment := make([]string, 0, len(base)+2)
 	path := control
-	for _, entry := range options.Env {
+	for _, entry := range base {
 		name, value, _ := strings.Cut(entry, "=")
 		switch name {
 		case "PYTHONPATH":

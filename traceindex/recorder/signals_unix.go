@@ -14,8 +14,8 @@ import (
 )
 
 // runPassingSignals runs a command and hands it the signals meant for it. The command stays in our process group, so the
-// terminal's own (Ctrl-C, Ctrl-\) reach it without us.
-func runPassingSignals(ctx context.Context, command *exec.Cmd) (code int, err error) {
+// terminal's own (Ctrl-C, Ctrl-\) reach it without us. A taken signal is not handed on: its function is called.
+func runPassingSignals(ctx context.Context, command *exec.Cmd, taken map[string]func()) (code int, err error) {
 	received := make(chan os.Signal, 8)
 	signal.Notify(received, syscall.SIGINT, syscall.SIGTERM, syscall.SIGQUIT, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2)
 	defer signal.Stop(received)
@@ -32,6 +32,10 @@ func runPassingSignals(ctx context.Context, command *exec.Cmd) (code int, err er
 		case got := <-received:
 			if got == syscall.SIGINT {
 				done = nil // whoever watches for it will end ctx too: that is the same interrupt
+			}
+			if take := taken[unix.SignalName(got.(syscall.Signal))]; take != nil {
+				take()
+				continue
 			}
 			if fromTerminal := got == syscall.SIGINT || got == syscall.SIGQUIT; !fromTerminal || !foreground() {
 				_ = command.Process.Signal(got)

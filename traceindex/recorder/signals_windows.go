@@ -8,7 +8,7 @@ import (
 )
 
 // runPassingSignals runs a command; on Windows the console tells every process of it of a Ctrl-C. A done ctx ends the command.
-func runPassingSignals(ctx context.Context, command *exec.Cmd) (code int, err error) {
+func runPassingSignals(ctx context.Context, command *exec.Cmd, _ map[string]func()) (code int, err error) {
 	received := make(chan os.Signal, 1)
 	signal.Notify(received, os.Interrupt)
 	defer signal.Stop(received)

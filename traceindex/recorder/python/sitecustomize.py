@@ -91,7 +91,8 @@ class _Finder:
             _note(self._here, "torch-seen")
             _load(self._here, "stepline_writer")
             _load(self._here, "stepline_torch")
-            _load(self._here, "stepline_recorder").attach(torch, os.environ["STEPLINE_RECORD"], self._started)
+            recorder = _load(self._here, "stepline_recorder")
+            recorder.attach(torch, os.environ["STEPLINE_RECORD"], self._started, lambda name: _load(self._here, name))
         except Exception as error:
             self._tell_failure(torch, error)
 

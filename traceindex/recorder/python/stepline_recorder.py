@@ -27,9 +27,20 @@ WAITING, WARMING, RECORDING = "waiting", "warming", "recording"
 TAKE_OVER_AFTER = 8
 
 
-def attach(torch, config, started):
-    """Hooks torch; called once, when the process has imported it."""
-    recorder = Recorder(torch, json.loads(config), started)
+_load = None  # how a process under `stepline record` gets at the recorder's other parts
+
+
+def attach(torch, config, started, load):
+    """Hooks torch; called once, when the process has imported it. load(name) brings in a part of the recorder."""
+    global _load
+    _load = load
+    config = json.loads(config)
+    kind = Recorder
+    module = {"watch": "stepline_watch", "time": "stepline_timer", "range": "stepline_range"}.get(config.get("mode"))
+    if module is not None:
+        load("stepline_timing")
+        kind = load(module).RECORDER
+    recorder = kind(torch, config, started)
     try:
         recorder.hook()
     except Exception:
@@ -293,6 +304,19 @@ class Recorder:
 
     def _prepare(self):
         """Takes the rank's place and lets the profiler warm up; false if another process has it."""
+        if not self._claim():
+            return False
+        self._start_warming()
+        # Registered late, so that it runs before what the script registered early; a child of
+        # multiprocessing runs its own list and no atexit.
+        atexit.register(self.at_exit)
+        with contextlib.suppress(ImportError):
+            from multiprocessing import util
+
+            util.Finalize(None, self.at_exit, exitpriority=1000)
+        return True
+
+    def _claim(self):
         self.rank = stepline_writer.rank_of(self.torch)
         self.name = stepline_writer.trace_name(self.rank)
         owner = stepline_writer.claim(self.config["control"], self.name)
@@ -300,6 +324,10 @@ class Recorder:
             self.report("skipped", "process %s records %s" % (owner, self.name), quiet=True)
             self.close()
             return False
+        return True
+
+    def _start_warming(self):
+        """Reads the sources and has the profiler made ready."""
         self.sources = stepline_writer.Sources(self.config, self.folder_at_start, self.started)
         self.sources.add_modules()
         with self._quietly():
@@ -310,7 +338,7 @@ class Recorder:
                 activities.append(ProfilerActivity.CUDA)
             elif hasattr(ProfilerActivity, "XPU") and hasattr(self.torch, "xpu") and self.torch.xpu.is_available():
                 activities.append(ProfilerActivity.XPU)
-            self.frames = stepline_torch.frames_are_safe(self.torch)
+            self.frames = self.config.get("frames", True) and stepline_torch.frames_are_safe(self.torch)
             self.profiler = profile(
                 activities=activities,
                 record_shapes=bool(self.config["shapes"]),
@@ -318,16 +346,10 @@ class Recorder:
                 with_stack=self.frames,
             )
             self.profiler.prepare_trace()
+        if self.config.get("snapshot"):
+            self._remember_allocations()
         self.thread = threading.get_ident()
         self.state = WARMING
-        # Registered late, so that it runs before what the script registered early; a child of
-        # multiprocessing runs its own list and no atexit.
-        atexit.register(self.at_exit)
-        with contextlib.suppress(ImportError):
-            from multiprocessing import util
-
-            util.Finalize(None, self.at_exit, exitpriority=1000)
-        return True
 
     def _record(self):
         self.first = self.count
@@ -338,6 +360,21 @@ class Recorder:
             self.profiler.start_trace()
         self.state = RECORDING
         self._begin_range()
+
+    def _remember_allocations(self):
+        # https://pytorch.org/docs/stable/torch_cuda_memory.html: from 2.1 on a snapshot holds each block's Python frames.
+        remember = getattr(getattr(self.torch.cuda, "memory", None), "_record_memory_history", None)
+        if remember is None or not self.torch.cuda.is_available():
+            self.say("no memory snapshot: it needs a GPU and torch 2.1 or newer")
+            self.config["snapshot"] = False
+            return
+        remember(max_entries=100000, stacks="python")
+
+    def _write_snapshot(self):
+        path = os.path.join(self.config["dir"], self.name[: -len(".trace.json.gz")] + ".memory.pickle")
+        self.torch.cuda.memory._dump_snapshot(path)
+        self.torch.cuda.memory._record_memory_history(enabled=None)
+        self.say("wrote %s, a memory snapshot: `stepline lines` reads it beside the trace" % path)
 
     def _stop_profiler(self, release=False):
         """Stops the profiler in whatever state it is; returns it if it holds a recording."""
@@ -405,12 +442,14 @@ class Recorder:
             "optimizer_steps": self.seen,
         }
         events = stepline_writer.write(self.torch, profiler, self.config, self.name, self.sources, summary)
+        if self.config.get("snapshot"):
+            self._write_snapshot()
         seconds = time.time() - begun
         steps = "step %d" % self.first if self.done == 1 else "steps %d to %d" % (self.first, self.first + self.done - 1)
         if not self.done:
             steps = "a part of step %d" % self.first
         message = "wrote %s: %s" % (os.path.join(self.config["dir"], self.name), steps)
-        if not self.frames:
+        if not self.frames and self.config.get("frames", True):
             message += (
                 " without Python frames, so without time per line (torch %s crashes on Python %d.%d when it records "
                 "them; 2.7.1 does not)" % ((self.torch.__version__,) + sys.version_info[:2])
@@ -508,3 +547,13 @@ class Recorder:
         with contextlib.suppress(Exception):
             sys.stderr.write("stepline record: %s%s\n" % (where, " ".join(message.split())))
             sys.stderr.flush()
+
+
+def watch(*args, **kwargs):
+    """Watches a loop of your own and records steps when something is wrong; see stepline_watch.watch."""
+    if "stepline_watch" not in sys.modules and _load is not None:
+        _load("stepline_timing")
+        _load("stepline_watch")
+    import stepline_watch
+
+    return stepline_watch.watch(*args, **kwargs)

@@ -298,6 +298,7 @@ class Sources:
         self.foreign = [
             os.path.realpath(folder)
             for folder in [sys.prefix, sys.base_prefix, os.path.dirname(os.__file__), config["control"]] + _site_folders()
+            if folder
         ]
         self.foreign = [folder for folder in self.foreign if not _inside(self.root, folder)]
 

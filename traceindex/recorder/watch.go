@@ -1,0 +1,134 @@
+package recorder
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Watch says when steps are recorded, and how much of it is kept. The zero value of a field means its default.
+type Watch struct {
+	// When are the conditions: "nan", or "step>1.2*p95" with p50, median, mean or a time such as 250ms; any of them is
+	// enough. Default: step>1.2*p95 and nan. A step is held against the Baseline last ones.
+	When []string
+	// Keep is how many captures are kept a process, the newest; default 5. MaxBytes is the disk space of all of them
+	// together; default 1 GiB.
+	Keep     int
+	MaxBytes int64
+	// Cooldown is the time after a capture in which no slow step and no bad loss makes another; default 1 minute, a
+	// negative one means none. Captures that someone asks for are not held back.
+	Cooldown time.Duration
+	// Settle is how many first steps are never judged; default 10. Then Minimum steps (default 20) are timed before one is
+	// judged, and the last Baseline steps (default 200) say what is usual.
+	Settle, Minimum, Baseline int
+	// Signal asks for a capture; default USR2, "none" for none. Its other way is a file named capture-now in the output
+	// folder: each time that it is written (`touch`).
+	Signal string
+}
+
+// triggerFile in the output folder asks for a capture whenever it is written.
+const triggerFile = "capture-now"
+
+var condition = regexp.MustCompile(`^(nan|step\s*>\s*((\d+(\.\d+)?)\s*\*\s*)?(p\d{1,2}|median|mean|\d+(\.\d+)?\s*(us|ms|s)))$`)
+
+// check finds what the Python part would not take.
+func (w *Watch) check() error {
+	for _, text := range w.When {
+		for part := range strings.SplitSeq(text, ",") {
+			if !condition.MatchString(strings.TrimSpace(part)) {
+				return fmt.Errorf("%q is no condition: write nan, step>1.2*p95 (or p50, median, mean), or step>250ms (or us, s)", part)
+			}
+		}
+	}
+	if !slices.Contains([]string{"", "USR1", "USR2", "none"}, w.Signal) {
+		return fmt.Errorf("signal %s: use USR1, USR2 or none", w.Signal)
+	}
+	if w.Keep < 0 || w.MaxBytes < 0 || w.Settle < 0 || w.Minimum < 0 || w.Baseline < 0 {
+		return fmt.Errorf("captures, bytes and steps are counted from 0 up")
+	}
+	return nil
+}
+
+// settings are those of the Python part (stepline_watch.SETTINGS); what is left out has its default there.
+func (w *Watch) settings() map[string]any {
+	s := map[string]any{}
+	put := func(name string, value any, set bool) {
+		if set {
+			s[name] = value
+		}
+	}
+	put("when", w.When, len(w.When) > 0)
+	put("keep", w.Keep, w.Keep > 0)
+	put("max_bytes", w.MaxBytes, w.MaxBytes > 0)
+	put("cooldown_s", max(0, w.Cooldown.Seconds()), w.Cooldown != 0)
+	put("settle", w.Settle, w.Settle > 0)
+	put("minimum", w.Minimum, w.Minimum > 0)
+	put("baseline", w.Baseline, w.Baseline > 0)
+	put("signal", w.Signal, w.Signal != "")
+	return s
+}
+
+// askForCapture is what a watched run does with the signal that asks for a capture: handed on, it would end a launcher such as
+// torchrun, which has no handler for it; the file reaches every rank.
+func (o Options) askForCapture() map[string]func() {
+	if o.Watch == nil || o.Watch.Signal == "none" {
+		return nil
+	}
+	name := o.Watch.Signal
+	if name == "" {
+		name = "USR2"
+	}
+	return map[string]func(){"SIG" + name: func() {
+		path := filepath.Join(o.OutDir, triggerFile)
+		now := time.Now()
+		err := os.WriteFile(path, nil, 0o644)
+		if err == nil {
+			err = os.Chtimes(path, now, now) // an empty file written over by nothing may keep its time
+		}
+		if err != nil {
+			fmt.Fprintf(o.Err, "stepline record: cannot ask for a capture: %v\n", err)
+		}
+	}}
+}
+
+// concludeWatch tells what a watched run captured. A run without a capture is a good one.
+func concludeWatch(options Options, control string, code int) error {
+	_ = os.Remove(filepath.Join(options.OutDir, triggerFile))
+	_ = os.Remove(filepath.Join(options.OutDir, ".capture-request.json"))
+	statuses := readStatuses(control)
+	var captures []string
+	message := ""
+	for _, s := range statuses {
+		if s.Outcome != "watched" {
+			continue
+		}
+		captures = append(captures, s.Captures...)
+		if message == "" {
+			message = s.Message
+		}
+	}
+	slices.Sort(captures)
+	captures = slices.Compact(captures)
+	switch {
+	case message == "":
+		_ = os.Remove(options.OutDir) // only if it is empty
+		if code == 0 {
+			return &NothingRecordedError{Reason: whyNothing(control, statuses)}
+		}
+	case len(captures) == 0:
+		_ = os.Remove(options.OutDir)
+		fmt.Fprintln(options.Err, "stepline record: "+message+"; nothing to capture")
+	default:
+		last := filepath.Join(options.OutDir, captures[len(captures)-1])
+		fmt.Fprintf(options.Err, "stepline record: %s; captures kept in %s: %s; see one with `stepline lines %s`\n",
+			message, options.OutDir, strings.Join(captures, ", "), quoted(last))
+	}
+	if code != 0 {
+		return &ExitError{Code: code}
+	}
+	return nil
+}
