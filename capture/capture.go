@@ -27,6 +27,8 @@ type Template struct {
 	// Shell and Python are the command lines and the snippet, with settings as <<name>>; "" where there is none.
 	Shell  string `toml:"shell" yaml:"shell,omitempty"`
 	Python string `toml:"python" yaml:"python,omitempty"`
+	// Record is what `stepline record --template` does.
+	Record Recording `toml:"record" yaml:"record"`
 }
 
 // Setting is a value that a template leaves to the user.
@@ -154,6 +156,14 @@ func (t *Template) fill(settings map[string]string) (*Template, error) {
 	}
 	filled.Why, filled.Overhead, filled.Load = replace(t.Why), replace(t.Overhead), replace(t.Load)
 	filled.Shell, filled.Python = replace(t.Shell), replace(t.Python)
+	r := &filled.Record
+	for _, text := range []*string{&r.Steps, &r.Warmup, &r.Output, &r.Command, &r.Tool, &r.After} {
+		*text = replace(*text)
+	}
+	r.Environment = slices.Clone(r.Environment)
+	for i, entry := range r.Environment {
+		r.Environment[i] = replace(entry)
+	}
 	return &filled, nil
 }
 

@@ -144,6 +144,7 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		newReportCommand(io),
 		newDiffCommand(io),
 		newRecordCommand(io),
+		newVerifyCommand(io),
 		newRulesCommand(io),
 		newExplainCommand(io),
 		newTemplatesCommand(io),

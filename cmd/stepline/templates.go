@@ -62,13 +62,9 @@ func newTemplateCommand(out streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			settings := map[string]string{}
-			for _, pair := range set {
-				name, value, found := strings.Cut(pair, "=")
-				if !found {
-					return usageError("--set %s: write it as name=value", pair)
-				}
-				settings[name] = value
+			settings, err := templateSettings(set)
+			if err != nil {
+				return err
 			}
 			text, err := template.Render(format, settings)
 			if err != nil {
