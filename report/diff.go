@@ -8,6 +8,7 @@ import (
 	"stepline/rules"
 	"stepline/traceindex"
 	"stepline/traceindex/compare"
+	"stepline/traceindex/rankset"
 )
 
 // Diff is everything `stepline diff` says, finished: the writers choose and write down.
@@ -23,11 +24,27 @@ type Diff struct {
 	Source func(file string, line int) string
 }
 
-// DiffPrediction is a mended finding with what its price promised.
+// DiffPrediction is a mended finding with what its price promised. Of a set's ranks the finding is known by Indexed alone.
 type DiffPrediction struct {
 	Finding   rules.Finding
+	Indexed   *rankset.MergedFinding
 	SavedNs   float64
 	Delivered bool
+}
+
+// promise is what a prediction is about.
+type promise struct {
+	rule, file    string
+	line          int
+	lowNs, highNs int64
+}
+
+func (p DiffPrediction) promise() promise {
+	if f := p.Indexed; f != nil {
+		return promise{f.Rule, f.File, int(f.LineNumber), f.LowNs, f.HighNs}
+	}
+	f := p.Finding
+	return promise{f.Rule.ID, f.File.Path, f.File.Line(f.Span.Start), f.Cost.LowNs, f.Cost.HighNs}
 }
 
 // shownDifferences is how many rows a table of the text and Markdown forms has.
@@ -96,16 +113,16 @@ func (d *Diff) verdict() string {
 }
 
 func (p DiffPrediction) sentence() string {
-	f := p.Finding
-	promise := Duration(float64(f.Cost.LowNs))
-	if f.Cost.HighNs > f.Cost.LowNs {
-		promise += " to " + Duration(float64(f.Cost.HighNs))
+	of := p.promise()
+	promised := Duration(float64(of.lowNs))
+	if of.highNs > of.lowNs {
+		promised += " to " + Duration(float64(of.highNs))
 	}
 	outcome := "the step did not become shorter by that"
 	if p.Delivered {
 		outcome = "delivered"
 	}
-	return fmt.Sprintf("%s at %s:%d promised %s a step; the step is %s: %s", f.Rule.ID, f.File.Path, f.File.Line(f.Span.Start), promise, changeWords(-p.SavedNs), outcome)
+	return fmt.Sprintf("%s at %s:%d promised %s a step; the step is %s: %s", of.rule, of.file, of.line, promised, changeWords(-p.SavedNs), outcome)
 }
 
 func changeWords(deltaNs float64) string {

@@ -92,8 +92,8 @@ func NewDiffDocument(d *Diff) *DiffDocument {
 		doc.Lines = append(doc.Lines, LineDifferenceRow{File: l.File, BaseLine: l.BaseLine, NewLine: l.NewLine, Function: l.Function, CUDA: differenceRow(l.GPU), GPUIdle: differenceRow(l.Idle)})
 	}
 	for _, p := range d.Predictions {
-		f := p.Finding
-		doc.Predictions = append(doc.Predictions, PredictionRow{Rule: f.Rule.ID, File: f.File.Path, Line: f.File.Line(f.Span.Start), LowUs: float64(f.Cost.LowNs) / 1e3, HighUs: float64(f.Cost.HighNs) / 1e3, SavedUs: p.SavedNs / 1e3, Delivered: p.Delivered})
+		of := p.promise()
+		doc.Predictions = append(doc.Predictions, PredictionRow{Rule: of.rule, File: of.file, Line: of.line, LowUs: Microseconds(of.lowNs), HighUs: Microseconds(of.highNs), SavedUs: p.SavedNs / 1e3, Delivered: p.Delivered})
 	}
 	if d.FailAbove >= 0 {
 		doc.Gate = &GateRow{FailAbove: d.FailAbove, Failed: d.Failed}

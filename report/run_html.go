@@ -156,6 +156,9 @@ func newPage(r *Run) *htmlPage {
 	for _, q := range r.Diagnosis.Quality {
 		p.Limits = append(p.Limits, Printable(q.Message))
 	}
+	for _, sentence := range r.Set.limits(r) {
+		p.Limits = append(p.Limits, Printable(sentence))
+	}
 	for _, warning := range r.Warnings {
 		p.Limits = append(p.Limits, Printable(warning.Message))
 	}
@@ -187,17 +190,22 @@ func (p *htmlPage) addFindings(r *Run) {
 }
 
 func (p *htmlPage) addRanks(r *Run) {
-	rows := r.rankRows()
+	rows, rest := r.extremeRanks()
 	if len(rows) < 2 {
 		return
+	}
+	if rest != "" {
+		p.Stragglers = append(p.Stragglers, rest)
 	}
 	for _, row := range rows {
 		busy := share(row.BusyNs, row.MeanNs)
 		p.Ranks = append(p.Ranks, htmlRank{row.Rank, Duration(float64(row.MeanNs)), Percent(busy), Duration(float64(row.ExposedNs)), decimal(busy * 100)})
 	}
-	for _, s := range r.Diagnosis.Stragglers {
-		p.Stragglers = append(p.Stragglers, fmt.Sprintf("%s waits for %s %s a step, in %s.", s.WaitingName, s.Name,
-			Duration(float64(s.WaitNs)/float64(max(1, s.Steps))), Plural(s.Collectives, "collective")))
+	for _, sentence := range r.stragglerSentences() {
+		p.Stragglers = append(p.Stragglers, sentence+".")
+	}
+	for _, spread := range r.unevenLines() {
+		p.Stragglers = append(p.Stragglers, spread.sentence()+".")
 	}
 }
 
@@ -281,7 +289,7 @@ func (p *htmlPage) addTimelines(r *Run) {
 	causes := map[diagnose.Cause]bool{}
 	for i := range steps {
 		step := &steps[i]
-		if drawn[step.Rank] >= perRank || len(p.Timelines) >= drawnSteps || step.DurNs() <= 0 {
+		if drawn[step.Rank] >= perRank || len(p.Timelines) >= drawnSteps || step.DurNs() <= 0 || !r.detailed(step) {
 			continue
 		}
 		drawn[step.Rank]++

@@ -19,6 +19,9 @@ type (
 		Stragglers   []StragglerRow       `json:"stragglers"`
 		Quality      []QualityRow         `json:"quality"`
 		Warnings     []traceindex.Warning `json:"warnings"`
+		// Ranks are all ranks of the run; Set is there for indexed ranks, of which Steps has only the detailed ones.
+		Ranks []RankRow `json:"ranks"`
+		Set   *SetRow   `json:"set,omitempty"`
 		// Beside has what inputs other than traces say; absent without any.
 		Beside *Beside `json:"beside,omitempty"`
 	}
@@ -106,6 +109,7 @@ func NewRunDocument(r *Run) RunDocument {
 		Stragglers: make([]StragglerRow, 0, len(d.Stragglers)),
 		Quality:    make([]QualityRow, 0, len(d.Quality)),
 		Warnings:   r.Warnings,
+		Ranks:      r.rankDocument(), Set: r.setRow(),
 	}
 	if !r.Beside.Empty() {
 		document.Beside = r.Beside
@@ -120,7 +124,9 @@ func NewRunDocument(r *Run) RunDocument {
 		})
 	}
 	for i := range d.Steps {
-		document.Steps = append(document.Steps, r.stepRow(i))
+		if r.detailed(&d.Steps[i]) {
+			document.Steps = append(document.Steps, r.stepRow(i))
+		}
 	}
 	for _, s := range d.Stragglers {
 		file, line := placeOf(s.Place, s.Known)
@@ -171,6 +177,7 @@ func (r *Run) findingRows() []FindingRow {
 	if r.Findings != nil {
 		rows = NewCheckDocument(r.Findings).Findings
 	}
+	rows = append(rows, r.indexedFindingRows()...)
 	for i := range r.Diagnosis.Findings {
 		f := &r.Diagnosis.Findings[i]
 		severity := rules.Warning

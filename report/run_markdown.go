@@ -162,22 +162,24 @@ func shellWord(word string) string {
 }
 
 func (m *markdown) ranks() {
-	rows := m.rankRows()
+	rows, rest := m.extremeRanks()
 	if len(rows) < 2 {
 		return
 	}
 	m.line("## Ranks\n")
+	if rest != "" {
+		m.line("%s\n", text(rest))
+	}
 	m.line("| rank | step | GPU busy | communication not hidden |\n| ---: | ---: | ---: | ---: |")
 	for _, row := range rows {
 		m.line("| %d | %s | %s | %s |", row.Rank, Duration(float64(row.MeanNs)), Percent(share(row.BusyNs, row.MeanNs)), Duration(float64(row.ExposedNs)))
 	}
 	m.line("")
-	for _, s := range m.Diagnosis.Stragglers {
-		sentence := fmt.Sprintf("- %s waits for %s %s a step, in %s", s.WaitingName, s.Name, Duration(float64(s.WaitNs)/float64(max(1, s.Steps))), Plural(s.Collectives, "collective"))
-		if s.Known {
-			sentence += fmt.Sprintf("; %s is in %s:%d then", s.Name, cell(s.Place.File), s.Place.Line)
-		}
-		m.line("%s", sentence)
+	for _, sentence := range m.stragglerSentences() {
+		m.line("- %s", text(sentence))
+	}
+	for _, spread := range m.unevenLines() {
+		m.line("- %s", text(spread.sentence()))
 	}
 	m.line("")
 }
@@ -238,12 +240,16 @@ func (m *markdown) lines() {
 }
 
 func (m *markdown) limits() {
-	if len(m.Diagnosis.Quality)+len(m.Warnings) == 0 {
+	limits := m.Set.limits(m.Run)
+	if len(m.Diagnosis.Quality)+len(m.Warnings)+len(limits) == 0 {
 		return
 	}
 	m.line("## What limits this trace\n")
 	for _, q := range m.Diagnosis.Quality {
 		m.line("- %s", text(q.Message))
+	}
+	for _, sentence := range limits {
+		m.line("- %s", text(sentence))
 	}
 	for _, warning := range m.Warnings {
 		m.line("- %s", text(warning.Message))

@@ -23,6 +23,8 @@ type Run struct {
 	Beside *Beside
 	// Source returns a line of a workspace file (from 1), "" if there is none.
 	Source func(file string, line int) string
+	// Set is what a run of indexed ranks is made of; nil for traces.
+	Set *Set
 	// Version is stepline's own.
 	Version string
 }
@@ -124,6 +126,7 @@ func (r *Run) pricedFindings() []pricedFinding {
 			list = append(list, row)
 		}
 	}
+	list = append(list, r.indexedFindings()...)
 	for i := range r.Diagnosis.Findings {
 		f := &r.Diagnosis.Findings[i]
 		row := pricedFinding{

@@ -183,21 +183,23 @@ func findingPrice(f *pricedFinding) string {
 }
 
 func (t *runText) ranks() {
-	rows := t.rankRows()
+	rows, rest := t.extremeRanks()
 	if len(rows) < 2 {
 		return
 	}
 	t.section("Ranks")
+	if rest != "" {
+		t.wrapped("  ", rest)
+	}
 	t.line("%s", t.style.Dim.Render("  rank      step  GPU busy  communication not hidden"))
 	for _, row := range rows {
 		t.line("  %4d  %8s  %8s  %8s", row.Rank, Duration(float64(row.MeanNs)), Percent(share(row.BusyNs, row.MeanNs)), Duration(float64(row.ExposedNs)))
 	}
-	for _, s := range t.Diagnosis.Stragglers {
-		text := fmt.Sprintf("%s waits for %s %s a step, in %s", s.WaitingName, s.Name, Duration(float64(s.WaitNs)/float64(max(1, s.Steps))), Plural(s.Collectives, "collective"))
-		if s.Known {
-			text += fmt.Sprintf("; %s is in %s:%d then", s.Name, s.Place.File, s.Place.Line)
-		}
-		t.wrapped("  ", text)
+	for _, sentence := range t.stragglerSentences() {
+		t.wrapped("  ", sentence)
+	}
+	for _, spread := range t.unevenLines() {
+		t.wrapped("  ", spread.sentence())
 	}
 }
 
@@ -276,10 +278,14 @@ func (t *runText) beside() {
 }
 
 func (t *runText) quality() {
-	if len(t.Diagnosis.Quality) > 0 {
+	limits := t.Set.limits(t.Run)
+	if len(t.Diagnosis.Quality)+len(limits) > 0 {
 		t.section("Trace quality")
 		for _, q := range t.Diagnosis.Quality {
 			t.wrapped("  • ", q.Message)
+		}
+		for _, sentence := range limits {
+			t.wrapped("  • ", sentence)
 		}
 	}
 	t.section("Lines")

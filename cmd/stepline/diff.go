@@ -86,6 +86,24 @@ func runDiff(cmd *cobra.Command, io streams, base []string, flags diffFlags) err
 			return err
 		}
 	}
+	baseSets, err := setFolders(base)
+	if err != nil {
+		return err
+	}
+	newSets, err := setFolders(flags.with)
+	if err != nil {
+		return err
+	}
+	if len(baseSets)+len(newSets) > 0 {
+		diff, err := setDiff(cmd.Context(), io, side{baseSets, base, baseWorkspace}, side{newSets, flags.with, newWorkspace}, flags.failShare)
+		if err != nil {
+			return err
+		}
+		if err := writeDiff(io, flags.format, diff, style); err != nil {
+			return err
+		}
+		return concludeDiff(io, diff, nil, nil)
+	}
 	before, unusable := loadTrace(cmd.Context(), io, baseWorkspace, base, analysis.LoadOptions{})
 	if before == nil {
 		return unusable
@@ -98,17 +116,25 @@ func runDiff(cmd *cobra.Command, io streams, base []string, flags diffFlags) err
 	if err != nil {
 		return err
 	}
-	switch flags.format {
-	case "json":
-		err = report.WriteJSON(io.out, report.NewDiffDocument(diff))
-	case "markdown":
-		err = report.WriteDiffMarkdown(io.out, diff)
-	default:
-		err = report.WriteDiffText(io.out, diff, io.outputWidth(), style)
-	}
-	if err != nil {
+	if err := writeDiff(io, flags.format, diff, style); err != nil {
 		return err
 	}
+	return concludeDiff(io, diff, unusable, unusableNew)
+}
+
+func writeDiff(io streams, format string, diff *report.Diff, style report.Style) error {
+	switch format {
+	case "json":
+		return report.WriteJSON(io.out, report.NewDiffDocument(diff))
+	case "markdown":
+		return report.WriteDiffMarkdown(io.out, diff)
+	default:
+		return report.WriteDiffText(io.out, diff, io.outputWidth(), style)
+	}
+}
+
+// concludeDiff prints the warnings and makes the exit code.
+func concludeDiff(io streams, diff *report.Diff, unusable, unusableNew error) error {
 	printWarnings(io, diff.Warnings)
 	switch {
 	case unusable != nil:

@@ -48,6 +48,20 @@ Nsight Compute reports (CSV), NCCL logs and memory snapshots given beside the tr
 			if err != nil {
 				return err
 			}
+			view := report.LinesView{Width: io.outputWidth(), Style: style, Order: key, Top: top, All: all}
+			folders, err := setFolders(traces)
+			if err != nil {
+				return err
+			}
+			if len(folders) > 0 {
+				if memory {
+					return usageError("--memory: indexed ranks carry no memory snapshot; give the snapshot beside a trace")
+				}
+				if !cmd.Flags().Changed("rank") {
+					rank = -1
+				}
+				return linesOfSet(cmd.Context(), io, folders, rank, format, view)
+			}
 			loaded, unusable := loadTrace(cmd.Context(), io, workspace, traces, analysis.LoadOptions{CostsOnly: true, BesideAlone: true})
 			if loaded == nil {
 				return unusable
@@ -74,9 +88,8 @@ Nsight Compute reports (CSV), NCCL logs and memory snapshots given beside the tr
 					err = report.WriteLinesCSV(io.out, report.RankLines(costs.Lines, key, top))
 				}
 			default:
-				err = writeLines(io, loaded, costs, memory, report.LinesView{
-					Width: io.outputWidth(), Style: style, Order: key, Top: top, All: all, Source: sourceLines(loaded.Sources),
-				})
+				view.Source = sourceLines(loaded.Sources)
+				err = writeLines(io, loaded, costs, memory, view)
 			}
 			if err != nil {
 				return err

@@ -143,6 +143,7 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		newLinesCommand(io),
 		newReportCommand(io),
 		newDiffCommand(io),
+		newIndexCommand(io),
 		newRecordCommand(io),
 		newVerifyCommand(io),
 		newRulesCommand(io),

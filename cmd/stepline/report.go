@@ -10,6 +10,7 @@ import (
 
 	"stepline/analysis"
 	"stepline/report"
+	"stepline/traceindex/rankset/parquet"
 )
 
 var reportFormats = []string{"text", "markdown", "html", "json", "prometheus"}
@@ -38,13 +39,9 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 			if err != nil {
 				return err
 			}
-			trace, unusable := loadTrace(cmd.Context(), io, workspace, traces, analysis.LoadOptions{BesideAlone: true})
-			if trace == nil {
+			run, unusable := loadReport(cmd.Context(), io, workspace, traces)
+			if run == nil {
 				return unusable
-			}
-			run, err := reportOf(cmd.Context(), workspace, trace)
-			if err != nil {
-				return err
 			}
 			destination := io
 			var file *os.File
@@ -63,7 +60,7 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 					return err
 				}
 			}
-			printWarnings(io, trace.warnings)
+			printWarnings(io, run.Warnings)
 			if unusable != nil {
 				return &exitError{code: exitUsage, cause: unusable}
 			}
@@ -75,6 +72,30 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 	set.StringVar(&format, "format", "text", "text, markdown, html, json or prometheus")
 	set.StringVarP(&output, "output", "o", "", "write to this file instead of standard output")
 	return cmd
+}
+
+// loadReport reads traces, or folders of indexed ranks. With a run the error names inputs that could not be used.
+func loadReport(ctx context.Context, io streams, workspace *analysis.Workspace, inputs []string) (*report.Run, error) {
+	folders, err := setFolders(inputs)
+	if err != nil {
+		return nil, err
+	}
+	if len(folders) > 0 {
+		set, err := readSet(ctx, io, folders, parquet.Want{Diagnosis: true, Gaps: true}, -1)
+		if err != nil {
+			return nil, err
+		}
+		return reportOfSet(set), nil
+	}
+	trace, unusable := loadTrace(ctx, io, workspace, inputs, analysis.LoadOptions{BesideAlone: true})
+	if trace == nil {
+		return nil, unusable
+	}
+	run, err := reportOf(ctx, workspace, trace)
+	if err != nil {
+		return nil, err
+	}
+	return run, unusable
 }
 
 // finishOutput puts a finished file in its place, readable as other new files are.

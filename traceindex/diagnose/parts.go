@@ -61,6 +61,10 @@ func FromParts(p *Parts, settings Settings) *Diagnosis {
 	d.classify(run, settings)
 	o := observer{d: d, settings: settings}
 	for _, f := range p.Findings {
+		if f.NsPerStep == 0 { // it has no price that could be too small
+			o.found = append(o.found, f)
+			continue
+		}
 		o.add(f)
 	}
 	o.straggler()
@@ -113,6 +117,9 @@ func (m partMeasures) collective(rank int, e traceindex.EventID) (int64, bool) {
 func (m partMeasures) busiestPlace(rank int, spans []traceindex.Interval) (attribute.Place, bool) {
 	return busiestPlace(spans, func(v traceindex.Interval) []attribute.Share { return m.Split(rank, v) })
 }
+
+// Everything are the settings under which a rank's findings are kept however small: the run decides what is notable.
+var Everything = Settings{NotableShare: 1e-9}
 
 // RankFacts are what a rank's index keeps of its diagnosis besides steps and findings, for Parts.
 type RankFacts struct {

@@ -88,6 +88,7 @@ func describeBinary(raw []byte) (string, bool) {
 		{"\xfd7zXZ", "xz-compressed: unpack it first (unxz)"},
 		{"\x7fELF", "a program, not a profiler trace"},
 		{"\x89PNG", "a PNG picture, not a profiler trace"},
+		{"PAR1", "a Parquet file; of ranks indexed by stepline, name the folder that holds the tables"},
 		{"%PDF", "a PDF document, not a profiler trace"},
 		{"NSYSREP", "an Nsight Systems report: export it first (nsys export --type sqlite)"},
 	} {
