@@ -21,6 +21,26 @@
 // One process records per script name and rank; the first that trains. Worker processes that step no optimizer record
 // nothing. A profiler of the script's own goes first: ours waits, or ends its window, and says so.
 //
+// # On anomaly
+//
+// With Options.Watch the window opens when there is a reason (stepline_watch.py): a step slower than a share of the last ones, a
+// loss that is no number, the signal, or the file capture-now in the output folder, each time that it is written. Each capture is
+// a folder of its own, step-N-REASON, readable as a run, with a file train.capture.json that says why it was made
+// (docs/schema/capture.schema.json). The last Keep captures are kept, within MaxBytes. After three failed captures in a row
+// watching ends; nothing that fails there reaches the training.
+//
+// A step's time is taken between two CUDA events where the GPU is in use, so that a host which runs ahead is no error, and is
+// read when the second one has passed, some steps later; elsewhere by the host's clock. Losses are what the script calls
+// backward() on. One on the GPU is copied to pinned memory behind the work that makes it and read when its step's event has
+// passed: there is no synchronisation, and a bad loss is known some steps late as well. In a distributed run the rank that sees
+// a reason asks the others, through a file in the output folder, to record the same steps; that needs a folder they share.
+// Steps inside a CUDA graph's capture are not timed, and a loss given to torch.autograd.grad() is not seen.
+//
+// [PythonAPI] is the same for scripts with a loop of their own: `with stepline.watch("captures") as w`, `w.step(loss=loss)`. A
+// wheel ships the files stepline_*.py as they are (without sitecustomize.py, which is for processes below `stepline record`).
+//
+// [Timer] attaches the clock and the losses alone, for `stepline verify`: there times are read at the script's end.
+//
 // # Cost
 //
 // A Python process that does not import torch starts 4 ms later (of 22 ms). Before the window an optimizer step costs 5 µs
