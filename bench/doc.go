@@ -4,7 +4,8 @@
 //     reopened from the index cache. BIG_TRACE names the trace; without it the shipped gpt trace is replicated to 250 MB of
 //     JSON (replicate.go).
 //   - pyscan.Parse of a 5,000-line file.
-//   - keystroke to fresh diagnostics in the same file, through `stepline lsp` and a pipe.
+//   - an editing session through `stepline lsp` and a pipe (session.go): 2,000 keystrokes in that file, inside a workspace of
+//     700 files and with the large trace loaded; the same session through ruff's server where scripts/ruff.sh installed it.
 //
 // It prints one Markdown table. Every figure is a median of several runs; nothing is asserted here. Nobody imports it.
 package main

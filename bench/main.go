@@ -15,30 +15,43 @@ import (
 func main() {
 	stepline := flag.String("stepline", "bin/stepline", "the program to measure")
 	runs := flag.Int("runs", 3, "runs of each large measurement")
-	keystrokes := flag.Int("keystrokes", 200, "keystrokes to time")
+	keystrokes := flag.Int("keystrokes", 2000, "keystrokes of the editing session")
+	only := flag.String("only", "", "measure only this: trace, parse or session")
 	flag.Parse()
-	if err := bench(*stepline, *runs, *keystrokes); err != nil {
+	if err := bench(*stepline, *only, *runs, *keystrokes); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func bench(stepline string, runs, keystrokes int) error {
+func bench(stepline, only string, runs, keystrokes int) error {
 	stepline, err := filepath.Abs(stepline)
 	if err != nil {
 		return err
 	}
+	wanted := func(what string) bool { return only == "" || only == what }
 	fmt.Println("| what | measured |\n| --- | --- |")
-	if err := benchLargeTrace(stepline, runs); err != nil {
-		return fmt.Errorf("large trace: %w", err)
+	if wanted("trace") {
+		if err := benchLargeTrace(stepline, runs); err != nil {
+			return fmt.Errorf("large trace: %w", err)
+		}
 	}
 	source, err := longSource(5000)
 	if err != nil {
 		return err
 	}
-	benchParse(source)
-	if err := benchKeystrokes(stepline, source, keystrokes); err != nil {
-		return fmt.Errorf("keystrokes: %w", err)
+	if wanted("parse") {
+		benchParse(source)
+	}
+	if !wanted("session") {
+		return nil
+	}
+	trace, err := largeTrace()
+	if err != nil {
+		return err
+	}
+	if err := benchSession(stepline, source, trace, keystrokes); err != nil {
+		return fmt.Errorf("session: %w", err)
 	}
 	return nil
 }
@@ -47,14 +60,18 @@ func row(what, format string, arguments ...any) {
 	fmt.Printf("| %s | %s |\n", what, fmt.Sprintf(format, arguments...))
 }
 
-// longSource is gpt.py over and over until it has the lines.
+// longSource is gpt.py, then copies of it under other names, until it has the lines.
 func longSource(lines int) (string, error) {
 	one, err := os.ReadFile("testdata/traces/gpt/gpt.py")
 	if err != nil {
 		return "", err
 	}
-	text := strings.Repeat(string(one), lines/strings.Count(string(one), "\n")+1)
-	kept := strings.SplitAfterN(text, "\n", lines+1)
+	var text strings.Builder
+	text.Write(one)
+	for i := 0; strings.Count(text.String(), "\n") < lines; i++ {
+		text.WriteString(named(string(one), i))
+	}
+	kept := strings.SplitAfterN(text.String(), "\n", lines+1)
 	return strings.Join(kept[:lines], ""), nil
 }
 
