@@ -47,13 +47,13 @@ func (b *Builder) placeOf(row int32) int64 {
 
 // Mark is a state of a Builder to go back to.
 type Mark struct {
-	rows, ops, python, gpu, memory, collectives, flows, externals, launchFlows, opComms, segments int
+	rows, ops, python, gpu, memory, collectives, flows, externals, launchFlows, opComms, copySizes, segments int
 }
 
 // Mark notes the state. Names and threads are not undone: they do no harm.
 func (b *Builder) Mark() Mark {
 	return Mark{b.n, len(b.ops), len(b.python), len(b.gpu), len(b.memory), len(b.collectives), len(b.flows), len(b.externals),
-		len(b.launchFlows), len(b.opComms), len(b.segments)}
+		len(b.launchFlows), len(b.opComms), len(b.copySizes), len(b.segments)}
 }
 
 // Undo goes back to a mark.
@@ -65,7 +65,7 @@ func (b *Builder) Undo(m Mark) {
 	}
 	b.ops, b.python, b.gpu, b.memory, b.collectives = b.ops[:m.ops], b.python[:m.python], b.gpu[:m.gpu], b.memory[:m.memory], b.collectives[:m.collectives]
 	b.flows, b.externals, b.launchFlows = b.flows[:m.flows], b.externals[:m.externals], b.launchFlows[:m.launchFlows]
-	b.opComms, b.segments = b.opComms[:m.opComms], b.segments[:m.segments]
+	b.opComms, b.copySizes, b.segments = b.opComms[:m.opComms], b.copySizes[:m.copySizes], b.segments[:m.segments]
 	maps.DeleteFunc(b.opRows, func(_ OpDetail, row int32) bool { return int(row) >= m.ops })
 	maps.DeleteFunc(b.gpuRows, func(_ gpuKey, row int32) bool { return int(row) >= m.gpu })
 }
@@ -136,6 +136,9 @@ func (b *Builder) Absorb(o *Builder) []NameID {
 	}
 	for _, c := range o.opComms {
 		b.opComms = append(b.opComms, opCollective{first + c.row, collectives + c.collective})
+	}
+	for _, c := range o.copySizes {
+		b.copySizes = append(b.copySizes, copySize{first + c.row, c.bytes})
 	}
 	for _, s := range o.segments {
 		b.segments = append(b.segments, segment{int32(first) + s.first, s.place})

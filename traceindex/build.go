@@ -55,6 +55,24 @@ func commsInNewRows(ops []opCollective, rows []int32) map[EventID]int32 {
 	return out
 }
 
+// copySizesInNewRows is the same for calls that copy.
+func copySizesInNewRows(sizes []copySize, rows []int32) map[EventID]int64 {
+	if len(sizes) == 0 {
+		return nil
+	}
+	byOld := make(map[int32]int64, len(sizes))
+	for _, s := range sizes {
+		byOld[int32(s.row)] = s.bytes
+	}
+	out := make(map[EventID]int64, len(sizes))
+	for to, from := range rows {
+		if n, ok := byOld[from]; ok {
+			out[EventID(to)] = n
+		}
+	}
+	return out
+}
+
 // settle gives back what the last stage needed, in a large trace: columns are freed in pieces too small for the next column,
 // and the collector alone would let the heap double. Below manyEvents it is not worth a collection.
 func (ix *Index) settle() {
@@ -103,7 +121,8 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 	ix.Events.Category = b.cols.category.gather(rows)
 	externals := ix.inNewRows(b.externals, rows)
 	comms := commsInNewRows(b.opComms, rows)
-	rows, b.externals, b.opComms = nil, nil, nil
+	ix.copySizes = copySizesInNewRows(b.copySizes, rows)
+	rows, b.externals, b.opComms, b.copySizes = nil, nil, nil, nil
 	ix.settle()
 	for i, n := range ix.Events.Name {
 		if other, ok := b.renamed[n]; ok {
@@ -155,6 +174,7 @@ func (ix *Index) link(ctx context.Context, flows []forwardFlow, externals []exte
 		}
 	}
 	ix.collectivesFromOps()
+	ix.copySizesFromCalls()
 	ix.settle()
 	if err := ix.linkBackward(ctx, flows); err != nil {
 		return err

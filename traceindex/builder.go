@@ -34,6 +34,7 @@ type Builder struct {
 	externals   []externalID
 	launchFlows []launchFlow
 	opComms     []opCollective
+	copySizes   []copySize
 	segments    []segment
 }
 
@@ -220,6 +221,20 @@ type opCollective struct {
 func (b *Builder) NextCollective(c Collective) {
 	if b.n < math.MaxInt32 {
 		b.opComms = append(b.opComms, opCollective{EventID(b.n), b.AddCollective(c)})
+	}
+}
+
+// copySize is what a runtime call says of the bytes it copies.
+type copySize struct {
+	row   EventID
+	bytes int64
+}
+
+// NextCopySize tells the bytes that the runtime call that is added next copies: ROCm's GPU events do not say (roctracer's
+// hipMemcpy… calls do).
+func (b *Builder) NextCopySize(bytes int64) {
+	if b.n < math.MaxInt32 && bytes >= 0 {
+		b.copySizes = append(b.copySizes, copySize{EventID(b.n), bytes})
 	}
 }
 

@@ -24,6 +24,8 @@ type Index struct {
 	Parent  []EventID
 	rows    int               // number of events, known before the columns are
 	opComms map[EventID]int32 // ops that start collectives → row of Collectives; only while linking
+	// copySizes are the bytes that runtime calls say they copy; only while linking.
+	copySizes map[EventID]int64
 
 	// subtreeEnd is, per event, the row after its last descendant.
 	subtreeEnd []EventID

@@ -71,6 +71,39 @@ func (ix *Index) linkLaunches(ctx context.Context, externals []externalID, flows
 	return ctx.Err()
 }
 
+// copySizesFromCalls gives copies that do not say how many bytes they moved what the call that made them says.
+func (ix *Index) copySizesFromCalls() {
+	defer func() { ix.copySizes = nil }()
+	if len(ix.copySizes) == 0 {
+		return
+	}
+	type sized struct {
+		detail int32
+		bytes  int64
+	}
+	made := map[sized]int32{}
+	for _, g := range ix.GPUEvents {
+		d := ix.Events.Detail[g]
+		if ix.Events.Category[g] != CategoryMemcpy || d < 0 || ix.GPU[d].Bytes >= 0 || ix.Launch[g] == NoEvent || len(ix.GPUOf(ix.Launch[g])) != 1 {
+			continue
+		}
+		bytes, ok := ix.copySizes[ix.Launch[g]]
+		if !ok {
+			continue
+		}
+		key := sized{d, bytes}
+		row, ok := made[key]
+		if !ok {
+			row = int32(len(ix.GPU))
+			detail := ix.GPU[d]
+			detail.Bytes = bytes
+			ix.GPU = append(ix.GPU, detail)
+			made[key] = row
+		}
+		ix.Events.Detail[g] = row
+	}
+}
+
 type namedOp struct{ gpu, op EventID }
 
 // opsNamed finds the ops that GPU events without a call name by "External id".

@@ -31,6 +31,7 @@ type rawEvent struct {
 	device        int64
 	stream        int64
 	bytes         int64
+	size          int64
 	registers     int64
 	shared        int64
 	graphNode     int64
@@ -76,6 +77,7 @@ const (
 	hasDevice
 	hasStream
 	hasBytes
+	hasSize
 	hasRegisters
 	hasShared
 	hasGraphNode
@@ -284,6 +286,8 @@ func (p *parser) args(b []byte, i int) int {
 			i = p.number(b, i, &e.stream, hasStream)
 		case keyBytes:
 			i = p.number(b, i, &e.bytes, hasBytes)
+		case keySize:
+			i = p.number(b, i, &e.size, hasSize)
 		case keyGrid:
 			i = p.triple(b, i, &e.grid)
 		case keyBlock:

@@ -72,7 +72,8 @@ func (d *document) fork() bool {
 // undo goes back to what was found before, but for what is known of names: they stay interned, and are not looked at again.
 func (p *parser) undo(found findings) {
 	p.notANumber, p.noTime, p.negative, p.damaged = found.notANumber, found.noTime, found.negative, found.damaged
-	p.noPhase, p.overfull, p.latestNs, p.uncategorized = found.noPhase, found.overfull, found.latestNs, found.uncategorized
+	p.noPhase, p.overfull, p.uncategorized = found.noPhase, found.overfull, found.uncategorized
+	p.latestNs, p.lastEndNs = found.latestNs, found.lastEndNs
 	p.plain = -1
 }
 
@@ -160,7 +161,7 @@ func (d *document) joinHelper() {
 		{&p.damaged, &found.damaged}, {&p.noPhase, &found.noPhase}, {&p.overfull, &found.overfull}} {
 		pair.to.add(*pair.from)
 	}
-	p.latestNs = max(p.latestNs, found.latestNs)
+	p.latestNs, p.lastEndNs = max(p.latestNs, found.latestNs), max(p.lastEndNs, found.lastEndNs)
 	p.uncategorized = p.uncategorized || found.uncategorized
 	p.rawPaths = p.rawPaths || found.rawPaths
 	join(p.processes, h.processes)

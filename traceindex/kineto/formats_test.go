@@ -19,6 +19,9 @@ func summary(ix *traceindex.Index) []string {
 	for row := range traceindex.EventID(ix.Events.Len()) {
 		t := ix.Threads[ix.Events.Thread[row]]
 		line := fmt.Sprintf("%s %s on %s/%s", words[ix.Events.Category[row]], strings.TrimSpace(ix.Name(row)), t.PID, t.TID)
+		if d, ok := ix.GPUDetailOf(row); ok && ix.Events.Category[row] == traceindex.CategoryMemcpy && d.Bytes >= 0 {
+			line += fmt.Sprintf(" of %d bytes", d.Bytes)
+		}
 		if ix.Events.Category[row].IsGPUWork() && ix.Launch[row] != traceindex.NoEvent {
 			line += " from " + ix.Name(ix.Launch[row])
 		}
@@ -55,23 +58,26 @@ func TestFormats(t *testing.T) {
 {"ph":"E","pid":1,"tid":1,"ts":3,"cat":"cpu_op"},
 {"ph":"E","pid":1,"tid":1,"ts":9,"cat":"cpu_op"},
 {"ph":"E","pid":1,"tid":1,"ts":10,"cat":"cpu_op"}]}`, []string{"op outer on 1/1", "op inner on 1/1 in outer"}},
+		{"ends without a category", `{"traceEvents":[
+{"ph":"B","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":1,"args":{"device":0}},
+{"ph":"E","pid":0,"tid":7,"ts":3}]}`, []string{"kernel gemm on 0/7"}},
 		{"XPU", `{"traceEvents":[
 {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1,"dur":9,"args":{"External id":3}},
 {"ph":"X","cat":"xpu_runtime","name":"urEnqueueKernelLaunch","pid":1,"tid":1,"ts":2,"dur":3,"args":{"correlation":8}},
 {"ph":"X","cat":"kernel","name":"gemm_kernel","pid":0,"tid":1,"ts":20,"dur":3,"args":{"device":0,"correlation":8}}]}`,
 			[]string{"op aten::mm on 1/1", "call urEnqueueKernelLaunch on 1/1 in aten::mm", "kernel gemm_kernel on 0/1 from urEnqueueKernelLaunch"}},
 		{"ROCm", `{"traceEvents":[
-{"ph":"X","cat":"cuda_runtime","name":"hipMemcpyWithStream","pid":1,"tid":1,"ts":2,"dur":3,"args":{"correlation":8}},
+{"ph":"X","cat":"cuda_runtime","name":"hipMemcpyWithStream","pid":1,"tid":1,"ts":2,"dur":3,"args":{"correlation":8,"src":"0x55674ecd4180","dst":"0x7fda0e810200","size":"2560","kind":"1"}},
 {"ph":"X","cat":"kernel","name":"CopyHostToDevice","pid":2,"tid":0,"ts":20,"dur":3,"args":{"device":2,"correlation":8,"stream":0}},
 {"ph":"X","cat":"kernel","name":"FillBufferAligned","pid":2,"tid":0,"ts":24,"dur":3,"args":{"device":2,"stream":0}},
 {"ph":"X","cat":"kernel","name":"Marker","pid":2,"tid":0,"ts":30,"dur":0,"args":{"device":2,"correlation":0,"stream":0}}]}`,
-			[]string{"call hipMemcpyWithStream on 1/1", "copy CopyHostToDevice on 2/0 from hipMemcpyWithStream", "memset FillBufferAligned on 2/0", "other Marker on 2/0"}},
+			[]string{"call hipMemcpyWithStream on 1/1", "copy CopyHostToDevice on 2/0 of 2560 bytes from hipMemcpyWithStream", "memset FillBufferAligned on 2/0", "other Marker on 2/0"}},
 		{"MTIA", `{"traceEvents":[
 {"ph":"X","cat":"mtia_runtime","name":"runFunction - job_prep_and_submit_for_execution","pid":1,"tid":1,"ts":2,"dur":3,"args":{"correlation":8}},
 {"ph":"X","cat":"mtia_ccp_events","name":"fc-dtype_Float","pid":9,"tid":4,"ts":20,"dur":3,"args":{"stream":1,"correlation":8}},
 {"ph":"X","cat":"mtia_ccp_events","name":"dma_request","pid":9,"tid":4,"ts":24,"dur":3,"args":{"stream":1,"size":16}},
 {"ph":"X","cat":"mtia_ccp_events","name":"event_wait","pid":9,"tid":4,"ts":30,"dur":3,"args":{"stream":1}}]}`,
-			[]string{"call runFunction - job_prep_and_submit_for_execution on 1/1", "kernel fc-dtype_Float on 9/4 from runFunction - job_prep_and_submit_for_execution", "copy dma_request on 9/4", "sync event_wait on 9/4"}},
+			[]string{"call runFunction - job_prep_and_submit_for_execution on 1/1", "kernel fc-dtype_Float on 9/4 from runFunction - job_prep_and_submit_for_execution", "copy dma_request on 9/4 of 16 bytes", "sync event_wait on 9/4"}},
 		{"Ascend", `[
 {"ph":"X","name":"ProfilerStep#6","pid":1,"tid":10,"ts":"1.000","dur":900,"args":{}},
 {"ph":"X","name":"aten::mul","cat":"cpu_op","pid":1,"tid":10,"ts":"5.000","dur":8,"args":{"Sequence number":3}},
@@ -103,6 +109,23 @@ func TestFormats(t *testing.T) {
 				t.Errorf("warnings %v", ix.Warnings)
 			}
 		})
+	}
+}
+
+// What begins and never ends is counted; on the host it is taken to last until the end.
+func TestUnendedEvents(t *testing.T) {
+	ix, err := readAll([]byte(`{"traceEvents":[
+{"ph":"B","cat":"python_function","name":"train.py(1): main","pid":1,"tid":1,"ts":1},
+{"ph":"B","cat":"kernel","name":"gemm","pid":0,"tid":7,"ts":2,"args":{"device":0}},
+{"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":5,"dur":2}]}`), blockBytes, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff([]string{"python train.py(1): main on 1/1", "op aten::mm on 1/1 in train.py(1): main"}, summary(ix)); d != "" {
+		t.Error(d)
+	}
+	if len(ix.Warnings) != 1 || ix.Warnings[0].Code != "unended-event" || !strings.Contains(ix.Warnings[0].Message, "2 events") {
+		t.Errorf("warnings %v", ix.Warnings)
 	}
 }
 

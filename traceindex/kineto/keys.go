@@ -32,6 +32,7 @@ const (
 	keyDevice
 	keyStream
 	keyBytes
+	keySize
 	keyGrid
 	keyBlock
 	keyRegisters
@@ -66,7 +67,7 @@ var argKeys = map[string]key{
 	"Python id": keyPythonID, "Python parent id": keyPythonParent, "Python module id": keyModule,
 	"Sequence number": keySequence, "Fwd thread id": keyForwardThread, "Ev Idx": keyEvIdx,
 	"Input Dims": keyDims, "Input dims": keyDims, "Input type": keyTypes, "Call stack": keyCallStack,
-	"device": keyDevice, "Device Id": keyDevice, "stream": keyStream, "bytes": keyBytes, "Bytes": keyBytes, "grid": keyGrid, "block": keyBlock,
+	"device": keyDevice, "Device Id": keyDevice, "stream": keyStream, "bytes": keyBytes, "Bytes": keyBytes, "size": keySize, "grid": keyGrid, "block": keyBlock,
 	"registers per thread": keyRegisters, "shared memory": keyShared, "blocks per SM": keyPerSM, "est. achieved occupancy %": keyOccupancy,
 	"graph node id": keyGraphNode, "Total Allocated": keyTotalAllocated, "Total Reserved": keyTotalReserved,
 	"Collective name": keyCollective, "Process Group Name": keyGroup, "Process Group Description": keyGroupDescription,

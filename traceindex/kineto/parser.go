@@ -2,7 +2,9 @@ package kineto
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"stepline/traceindex"
 )
@@ -34,8 +36,8 @@ type parser struct {
 type findings struct {
 	badEscape, controlBytes, badText      firstOf
 	notANumber, noTime, negative, damaged firstOf
-	noPhase, overfull                     firstOf
-	latestNs                              int64 // the latest start
+	noPhase, overfull, unended            firstOf
+	latestNs, lastEndNs                   int64 // the latest start and end
 	uncategorized                         bool  // some event's process must tell what it is
 	rawPaths                              bool  // the writer does not escape backslashes
 	// undecoded are the names that hold escapes or damage; they are decoded when all is known about the file.
@@ -212,7 +214,7 @@ func (p *parser) emit(b []byte, at int) {
 		p.noTime.note(p, at)
 		return
 	}
-	p.latestNs = max(p.latestNs, e.tsNs)
+	p.latestNs, p.lastEndNs = max(p.latestNs, e.tsNs), max(p.lastEndNs, e.tsNs+e.durNs)
 	ev := traceindex.Event{StartNs: e.tsNs, DurNs: e.durNs, Name: p.name(b, e.name), Category: k.category, Thread: p.thread(b, k.gpu), Detail: -1, EvIdx: -1}
 	if e.has&hasEvIdx != 0 && e.evIdx >= 0 && e.evIdx <= math.MaxInt32 {
 		ev.EvIdx = int32(e.evIdx)
@@ -229,7 +231,13 @@ func (p *parser) emit(b []byte, at int) {
 		ev.Link, ev.Detail = uint64(e.pythonID), p.pythonDetail()
 	case traceindex.CategoryRuntime:
 		ev.Link = correlation(e)
+		if e.has&hasSize != 0 && e.phase == 'X' { // ROCm: {"src": …, "dst": …, "size": "2560", "kind": "1"}
+			p.b.NextCopySize(e.size)
+		}
 	case traceindex.CategoryKernel, traceindex.CategoryMemcpy, traceindex.CategoryMemset, traceindex.CategorySync, traceindex.CategoryGPUAnnotation:
+		if k.category == traceindex.CategoryMemcpy && e.has&hasBytes == 0 && e.has&hasSize != 0 { // MTIA's dma_request
+			e.bytes, e.has = e.size, e.has|hasBytes
+		}
 		ev.Link, ev.Detail = correlation(e), p.gpuDetail(b)
 	}
 	switch e.phase {
@@ -241,13 +249,33 @@ func (p *parser) emit(b []byte, at int) {
 		}
 		p.begun[ev.Thread] = append(p.begun[ev.Thread], ev)
 	case 'E':
-		if open := p.begun[ev.Thread]; len(open) > 0 {
+		thread := ev.Thread
+		if len(p.begun[thread]) == 0 && e.cat.empty() {
+			thread = p.thread(b, true) // ends need not say of what: it may have begun on a stream
+		}
+		if open := p.begun[thread]; len(open) > 0 {
 			begin := open[len(open)-1]
-			p.begun[ev.Thread] = open[:len(open)-1]
+			p.begun[thread] = open[:len(open)-1]
 			begin.DurNs = max(0, ev.StartNs-begin.StartNs)
 			p.add(begin, at)
 		}
 	}
+}
+
+// endBegun ends what began and never ended: on the host it is taken to last until the last end in the file; how long the GPU
+// worked is not guessed.
+func (p *parser) endBegun() {
+	threads := slices.Sorted(maps.Keys(p.begun))
+	for _, t := range threads {
+		for _, ev := range p.begun[t] {
+			p.unended.n++
+			if !p.b.ThreadInfo(t).GPU {
+				ev.DurNs = max(0, p.lastEndNs-ev.StartNs)
+				p.add(ev, 0)
+			}
+		}
+	}
+	p.begun = nil
 }
 
 // flow keeps the flows that are needed: from forward to backward ops, and those of Ascend's exporter from ops to device tasks,
@@ -308,6 +336,7 @@ func (p *parser) metadata(b []byte, at int) {
 
 // finish decodes the names, names the threads and says what was wrong with the file.
 func (p *parser) finish(file string) {
+	p.endBegun()
 	for _, id := range p.undecoded {
 		if raw := p.b.NameText(id); true {
 			p.b.Rename(id, decode(raw, p.rawPaths))
@@ -337,6 +366,9 @@ func (p *parser) finish(file string) {
 	warn(&p.notANumber, "not-a-number", "%s that no JSON number can be (inf, nan), taken as unknown", count(p.notANumber.n, "value"))
 	warn(&p.noTime, "no-time", "%s without a usable time, dropped", count(p.noTime.n, "event"))
 	warn(&p.negative, "negative-duration", "%s with a negative duration, taken as 0", count(p.negative.n, "event"))
+	if n := p.unended.n; n > 0 {
+		p.b.Warn(traceindex.Warning{Code: "unended-event", File: file, Message: count(n, "event") + ` that begin ("ph": "B") and never end: those of the host are taken to last until the end, those of the GPU are dropped`})
+	}
 	warn(&p.noPhase, "no-phase", "%s without a phase (\"ph\"), dropped", count(p.noPhase.n, "event"))
 	warn(&p.overfull, "too-many-events", "more than %d events: %s dropped", math.MaxInt32, count(p.overfull.n, "event"))
 	warn(&p.damaged, "damaged-event", "%s where the text is no event, passed over", count(p.damaged.n, "place"))
