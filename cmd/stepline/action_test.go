@@ -63,7 +63,7 @@ func TestAction(t *testing.T) {
 	}{
 		{"findings and a faster run", map[string]string{"paths": "train.py data.py", "trace": fast, "base-trace": slow, "fail-above": "3%"},
 			[]int{0, exitFindings, 0}, "::warning file=train.py", "faster by"},
-		{"slower", map[string]string{"paths": "data.py", "trace": slow, "base-trace": fast, "fail-above": "3%"}, []int{0, 0, exitFindings}, "", "slower by"},
+		{"slower", map[string]string{"paths": "data.py", "trace": slow, "base-trace": fast, "fail-above": "3%"}, []int{0, exitFindings, exitFindings}, "DAT005", "slower by"},
 		{"lint alone", map[string]string{"paths": "train.py"}, []int{0, exitFindings, -1}, "::", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -196,7 +196,11 @@ for batch in torch.utils.data.DataLoader(torch.randn(64, 4)):
 	run(0, "git", "init", "-q", ".")
 	run(0, "git", "add", ".")
 	run(0, program, "validate-manifest", filepath.Join(repository, ".pre-commit-hooks.yaml"))
-	for _, hook := range []string{"stepline", "stepline-system"} {
+	hooks := []string{"stepline-system"}
+	if os.Getenv("CI") == "true" { // pre-commit compiles a clone of the repository: a minute of a core
+		hooks = append(hooks, "stepline")
+	}
+	for _, hook := range hooks {
 		if out := run(1, program, "run", hook, "--all-files"); !strings.Contains(out, "train.py:10") || !strings.Contains(out, "SYN001") || strings.Contains(out, "notes.txt") {
 			t.Errorf("%s says:\n%s", hook, out)
 		}

@@ -51,6 +51,10 @@
 // the recording starts the GPU is waited for once, so that nothing launched earlier runs in the window; after it the script
 // waits for the files to be written: 0.4 to 0.7 s for the lab's traces of 20,000 to 40,000 events.
 //
+// Watching costs a step 28 µs of host time on the same machine, the loss's copy included: 1.000 ± 0.004 times the step of a
+// GPU-bound loop of 25.8 ms, 1.029 ± 0.012 times that of a launch-bound one of 3.6 ms (24 pairs of blocks, mean and standard
+// error). After each of four captures the launch-bound loop ran as before them, within its scatter.
+//
 // # Files
 //
 // Into the folder Options.OutDir, for a script train.py, in a distributed run with `.rankN` after the stem:

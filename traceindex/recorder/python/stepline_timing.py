@@ -92,8 +92,9 @@ class Losses:
             self.left_out += 1
             return
         spare = self.spare.setdefault(loss.dtype, [])
-        copy = spare.pop() if spare else torch.empty((1,), dtype=loss.dtype, pin_memory=True)
-        copy.copy_(loss.detach().reshape(1), non_blocking=True)
+        copy = spare.pop() if spare else torch.empty((), dtype=loss.dtype, pin_memory=True)
+        loss = loss.detach()
+        copy.copy_(loss.reshape(()) if loss.dim() else loss, non_blocking=True)
         self.pending.append((number, copy))
 
     def tell(self):
