@@ -1,5 +1,5 @@
 # stepline: `make demo` builds it and shows it at work on a real trace; `make test` runs the tests.
-# scripts/setup.sh installs what is missing (Go, a C compiler) and answers with the folder of `go`.
+# scripts/setup.sh installs what is missing (Go) and answers with the folder of `go`.
 
 GO_FOLDER := $(shell ./scripts/setup.sh | tail -n 1)
 ifeq ($(GO_FOLDER),)
@@ -16,7 +16,7 @@ FUZZTIME ?= 10s
 # Packages whose job is concurrency are tested under the race detector; it makes everything ten times slower.
 RACE_PACKAGES := ./lsp/... ./analysis/...
 
-.PHONY: demo build install test test-editors fuzz bench vet vsix clean
+.PHONY: demo build install test soak test-editors fuzz bench vet vsix clean
 
 build: bin/stepline
 
@@ -48,6 +48,10 @@ test-editors: build
 # The VS Code extension as a file to install, with the server in it: dist/stepline-PLATFORM.vsix.
 vsix:
 	@VERSION="$(VERSION)" ./scripts/vscode-vsix.sh $(VSIX_TARGET)
+
+# A long editing session through the language server (10,000 edits, 100 trace loads): memory stays flat, no goroutine is left.
+soak:
+	@STEPLINE_SOAK=1 $(GO) test -count=1 -timeout 9m -run '^TestSoak$$' ./lsp
 
 fuzz:
 	@./scripts/fuzz.sh "$(FUZZTIME)"

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"syscall"
 	"time"
 )
 
@@ -87,11 +86,11 @@ func measure(command *exec.Cmd) (usage, []byte, error) {
 	if err != nil {
 		return usage{}, nil, fmt.Errorf("%s: %w: %s", filepath.Base(command.Path), err, bytes.TrimSpace(trouble.Bytes()))
 	}
-	rusage, ok := command.ProcessState.SysUsage().(*syscall.Rusage)
+	peak, ok := peakBytes(command.ProcessState)
 	if !ok {
 		return usage{}, nil, errors.New("this system does not tell a process's peak memory")
 	}
-	return usage{wall: took, peakBytes: rusage.Maxrss * 1024}, out.Bytes(), nil // Linux counts in KiB
+	return usage{wall: took, peakBytes: peak}, out.Bytes(), nil
 }
 
 // sumsUp checks that a fast answer is a right one: lines and unattributed rows add up to the trace's GPU time.

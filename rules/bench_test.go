@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -79,13 +78,4 @@ func BenchmarkKeystroke(b *testing.B) {
 	}
 	b.ReportMetric(float64(cpu.Nanoseconds())/1e6/float64(b.N), "cpu-ms/op")
 	b.ReportMetric(float64(strings.Count(text, "\n")), "lines")
-}
-
-// processTime is the processor time this process has used, its garbage collection included.
-func processTime() time.Duration {
-	var use syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &use); err != nil {
-		return 0
-	}
-	return time.Duration(use.Utime.Nano() + use.Stime.Nano())
 }

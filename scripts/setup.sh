@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Makes sure that a C compiler and a Go that can build this module are there, and prints the folder of that `go` as its last
-# line. Debian and its relatives get what is missing from apt; elsewhere it says what to install. Nothing is changed where
-# nothing is missing. With --with-torch also what only tests need: a Python with torch (Debian's, 300 MB) for the recorder.
+# Makes sure that a Go that can build this module is there, and prints the folder of that `go` as its last line. Debian and its
+# relatives get what is missing from apt; elsewhere it says what to install. Nothing is changed where nothing is missing. With
+# --with-torch also what only tests need: a C compiler for the race detector, and a Python with torch (Debian's, 300 MB) for the
+# recorder.
 set -euo pipefail
 say() { echo "setup: $*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -20,11 +21,11 @@ install_packages() {
 }
 
 packages=()
-command -v cc >/dev/null || command -v gcc >/dev/null || packages+=(gcc libc6-dev)
-[ -e /usr/include/stdlib.h ] || [ "$(uname)" != Linux ] || packages+=(libc6-dev)
 command -v make >/dev/null || packages+=(make)
 [ -d /etc/ssl/certs ] || packages+=(ca-certificates)
 if [ "${1:-}" = --with-torch ]; then
+  command -v cc >/dev/null || command -v gcc >/dev/null || packages+=(gcc libc6-dev)
+  [ -e /usr/include/stdlib.h ] || [ "$(uname)" != Linux ] || packages+=(libc6-dev)
   found=
   for python in /usr/bin/python3 python3; do
     if command -v "$python" >/dev/null && "$python" -c 'import torch' 2>/dev/null; then found=$python; fi

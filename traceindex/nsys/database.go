@@ -12,11 +12,14 @@ import (
 	"os"
 	"strings"
 
-	_ "github.com/mattn/go-sqlite3" // the driver "sqlite3"
+	_ "modernc.org/sqlite" // registers driverName
 )
 
 // ErrNotExport marks an SQLite database that is no Nsight Systems export, or no database.
 var ErrNotExport = errors.New("not an Nsight Systems export")
+
+// driverName is SQLite translated to Go: the binary needs no C compiler and is built for every platform from any other.
+const driverName = "sqlite"
 
 const sqliteMagic = "SQLite format 3\x00"
 
@@ -45,7 +48,7 @@ func open(ctx context.Context, path string) (*database, error) {
 		return nil, err
 	}
 	name := url.URL{Scheme: "file", OmitHost: true, Path: absolute(path), RawQuery: "mode=ro&immutable=1&cache=private"}
-	db, err := sql.Open("sqlite3", name.String())
+	db, err := sql.Open(driverName, name.String())
 	if err != nil {
 		return nil, err
 	}

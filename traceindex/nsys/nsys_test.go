@@ -41,7 +41,7 @@ func one(t *testing.T, path string) *traceindex.Index {
 func export(t testing.TB, statements ...string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "report.sqlite")
-	db, err := sql.Open("sqlite3", path)
+	db, err := sql.Open(driverName, path)
 	if err != nil {
 		t.Fatal(err)
 	}
