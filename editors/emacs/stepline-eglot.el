@@ -175,10 +175,19 @@ Without a prefix argument COUNT is 20."
 ;;;###autoload
 (defun stepline-eglot-record (command)
   "Run COMMAND, such as \"python train.py\", under the recorder.
-The trace is loaded when it is written below the project's folder."
+The trace is written below runs in this file's folder and loaded when
+COMMAND has ended."
   (interactive (list (read-shell-command "Record: " (format "python %s" (file-name-nondirectory (or buffer-file-name "train.py"))))))
-  (compile (format "%s record --output %s -- %s" (shell-quote-argument stepline-eglot-program)
-                   (format-time-string "runs/%Y-%m-%dT%H-%M-%S") command)))
+  (let* ((source (current-buffer))
+         (output (format-time-string "runs/%Y-%m-%dT%H-%M-%S"))
+         (written (expand-file-name output)))
+    (with-current-buffer (compile (format "%s record --output %s -- %s" (shell-quote-argument stepline-eglot-program) output command))
+      (add-hook 'compilation-finish-functions
+                (lambda (&rest _)
+                  (when (and (buffer-live-p source) (file-directory-p written)
+                             (directory-files-recursively written "trace\\.json\\(\\.gz\\)?\\'"))
+                    (with-current-buffer source (stepline-eglot-load-trace written))))
+                nil t))))
 
 (provide 'stepline-eglot)
 ;;; stepline-eglot.el ends here

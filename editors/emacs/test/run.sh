@@ -6,6 +6,7 @@ stepline=$(readlink -f "${1:?the program stepline}")
 here=$(cd "$(dirname "$0")" && pwd)
 repository=$(cd "$here/../../.." && pwd)
 . "$here/../../test/terminal.sh"
+
 mkdir -p "$repository/.cache"
 export STEPLINE_LISP=$here/..
 
@@ -40,6 +41,12 @@ explain() { go_to 111 && command_named stepline-eglot-explain-rule && drawn "Rul
 unload() { command_named stepline-eglot-unload-trace && gone "58.6 ms/step"; }
 load() { command_named stepline-eglot-load-trace && drawn "Trace: " && type_text "trace.json.gz" && keys Enter && drawn "2 steps of 58.6 ms" && drawn "58.6 ms/step"; }
 
+# The command stands in for a script that trains: it writes a trace where the recorder would.
+record() {
+  command_named stepline-eglot-record && drawn "Record: python gpt.py" && keys C-a C-k && type_text "sh -c 'cp trace.json.gz runs/*/'" && keys Enter &&
+    drawn "2 steps of 58.6 ms" && alone && gone "Compilation"
+}
+
 for suite in bookworm trixie; do
   folder=$repository/.cache/emacs-$suite
   if ! "$here/get-emacs.sh" "$folder" "$suite" >"$repository/.cache/emacs.log" 2>&1; then
@@ -68,6 +75,7 @@ for suite in bookworm trixie; do
   check "the trace is unloaded" unload
   [ "$suite" = bookworm ] || check "hints go with the trace" hints_gone
   check "a trace is loaded" load
+  check "a recording is loaded when it ends" record
   terminal_stop
   rm -rf "$scratch"
 done

@@ -145,6 +145,24 @@ return {
     end)
   end },
 
+  { ":Stepline record loads what it wrote when it ends", function()
+    -- The command stands in for a script that trains: it writes a trace where the recorder would.
+    vim.cmd("Stepline record --output=runs/new -- cp runs/run.gz runs/new/train.trace.json.gz")
+    assert(vim.bo.buftype == "terminal", "it runs in a terminal")
+    wait_for_note("runs/new/train.trace.json.gz: 2 steps of 58.6 ms")
+    h.eventually("the statusline", function()
+      return require("stepline").statusline():find("ms/step · launch-bound · new", 1, true) ~= nil
+    end, function()
+      return require("stepline").statusline()
+    end)
+    vim.cmd("bwipeout!")
+    vim.cmd("Stepline record")
+    h.eventually("a folder named by the time", function()
+      return #vim.fn.glob("runs/20*T*", false, true) == 1
+    end)
+    vim.cmd("bwipeout!")
+  end },
+
   { ":checkhealth stepline", function()
     vim.cmd("checkhealth stepline")
     h.contains(current_text(), "stepline: server")

@@ -242,25 +242,55 @@ function M.explain(arguments)
   scratch("stepline://rules/" .. rule, "markdown", vim.split(vim.trim(done.stdout), "\n"))
 end
 
---- :Stepline record [ARGS…]: runs `stepline record` in a terminal; without arguments on this file.
+--- The folder that the arguments of `stepline record` write to, nil where they do not say.
+local function output_of(arguments)
+  for i, word in ipairs(arguments) do
+    if word == "--" then
+      return nil
+    elseif word == "-o" or word == "--output" then
+      return arguments[i + 1]
+    end
+    local given = word:match("^%-%-output=(.+)$") or word:match("^%-o(.+)$")
+    if given then
+      return given
+    end
+  end
+end
+
+--- :Stepline record [ARGS…]: runs `stepline record` in a terminal, without arguments on this file, and loads what it wrote
+--- when it ends.
 function M.record(arguments)
   local command, reason = config.command()
   if not command then
     problem(reason)
     return
   end
+  local client = server.client()
+  local folder = config.root(0) or vim.fn.getcwd()
+  local output = output_of(arguments)
   local words = { command[1], "record" }
+  if not output then
+    -- In the workspace, where the next session finds it too.
+    output = vim.fs.joinpath("runs", os.date("%Y-%m-%dT%H-%M-%S"))
+    vim.list_extend(words, { "--output", output })
+  end
   if #arguments == 0 then
     vim.list_extend(words, { "--", "python", vim.api.nvim_buf_get_name(0) })
   else
     vim.list_extend(words, arguments)
   end
-  local folder = config.root(0) or vim.fn.getcwd()
+  local written = vim.startswith(output, "/") and output or vim.fs.joinpath(folder, output)
   vim.cmd("botright new")
+  local options = { cwd = folder, on_exit = function()
+    if client and not client.is_stopped(client) and #found_traces(written) > 0 then
+      load_paths(client, { written })
+    end
+  end }
   if vim.fn.has("nvim-0.11") == 1 then
-    vim.fn.jobstart(words, { term = true, cwd = folder })
+    options.term = true
+    vim.fn.jobstart(words, options)
   else
-    vim.fn.termopen(words, { cwd = folder })
+    vim.fn.termopen(words, options)
   end
 end
 

@@ -56,7 +56,7 @@ function M.text(bufnr)
   end
   parts[#parts + 1] = word(status.class)
   if word(status.trace) then
-    parts[#parts + 1] = vim.fs.basename(status.trace)
+    parts[#parts + 1] = vim.fs.basename((status.trace:gsub("/$", ""))) -- a folder of ranks ends in a slash
   end
   if status.stale == true then
     parts[#parts + 1] = "stale"
