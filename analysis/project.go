@@ -54,8 +54,8 @@ func (w *Workspace) Index(ctx context.Context, deep bool) error {
 	seen := make([]diskState, len(names))
 	err = inParallel(ctx, len(names), func(i int) {
 		path := w.DisplayPath(names[i])
-		info, err := os.Stat(names[i])
-		if err != nil {
+		info, err := w.statInside(names[i])
+		if err != nil || !info.Mode().IsRegular() { // a named pipe would be waited for
 			return
 		}
 		seen[i] = diskState{info.ModTime(), info.Size()}
@@ -94,6 +94,19 @@ func (w *Workspace) Index(ctx context.Context, deep bool) error {
 	}
 	p.project = rules.NewProject(all)
 	return nil
+}
+
+// statInside is os.Stat, but a link out of the workspace's folder counts as no file: a stranger's folder must not have files
+// elsewhere read only because it was opened.
+func (w *Workspace) statInside(name string) (fs.FileInfo, error) {
+	info, err := os.Lstat(name)
+	if err != nil || info.Mode()&fs.ModeSymlink == 0 {
+		return info, err
+	}
+	if !w.insideRoot(name) {
+		return nil, fs.ErrNotExist
+	}
+	return os.Stat(name)
 }
 
 func byPath(files []*pyscan.File) []*pyscan.File {
@@ -162,7 +175,7 @@ func (w *Workspace) RefreshFile(path string) {
 	var file *pyscan.File
 	var seen diskState
 	name := filepath.Join(w.root, filepath.FromSlash(path))
-	if info, err := os.Stat(name); w.root != "" && err == nil && info.Mode().IsRegular() && !filepath.IsAbs(path) {
+	if info, err := w.statInside(name); w.root != "" && err == nil && info.Mode().IsRegular() && !filepath.IsAbs(path) {
 		if text, warning := readSource(name, path); warning == nil {
 			file, seen = pyscan.Parse(path, text), diskState{info.ModTime(), info.Size()}
 		}

@@ -55,9 +55,9 @@ func (c *card) render(markdown bool) string {
 }
 
 // cellText keeps names from breaking a Markdown table: kernels are called `void at::native::f<int, 4>(…)`.
-func cellText(text string) string {
-	return strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(text)
-}
+func cellText(text string) string { return cellReplacer.Replace(text) }
+
+var cellReplacer = strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ")
 
 // costCard is the card of a line (from 1); empty where the trace says nothing about it.
 func (s *server) costCard(result *checked, line int) *card {
@@ -129,6 +129,8 @@ func (c *card) addCopies(t *loadedTrace, l *traceindex.LineCost) {
 	switch {
 	case l.PageableBytes > 0 && l.PageableBytes >= l.CopyBytes:
 		remark += ", from or to pageable memory"
+	case l.PageableBytes == 0 && l.CopyBytes > 0:
+		remark += ", none from or to pageable memory"
 	case l.PageableBytes > 0:
 		remark += fmt.Sprintf(", %s of it from or to pageable memory", report.Bytes(int64(t.perStep(l.PageableBytes))))
 	}

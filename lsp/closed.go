@@ -3,10 +3,13 @@ package lsp
 import (
 	"context"
 	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
-	"sync"
+	"time"
 
 	"go.lsp.dev/protocol"
+	"golang.org/x/sync/errgroup"
 
 	"stepline/pyscan"
 	"stepline/rules"
@@ -17,10 +20,13 @@ func (s *server) closedItems(ctx context.Context, key string) ([]protocol.Diagno
 	none := []protocol.Diagnostic{}
 	p, isFile := keyPath(key)
 	f := s.current.Load().folderOf(key)
-	if !isFile || f == nil || f.workspace == nil || f.hidden {
+	if !isFile || f == nil || f.hidden {
 		return none, nil
 	}
-	if info, err := os.Stat(osPath(p)); err != nil || !info.Mode().IsRegular() {
+	if f, _ = s.readyFolder(ctx, f.root); f == nil {
+		return none, ctx.Err()
+	}
+	if info, err := os.Stat(osPath(p)); err != nil || !info.Mode().IsRegular() || leadsOut(osPath(f.root), osPath(p)) {
 		return none, nil
 	}
 	checked, err := f.workspace.Check(ctx, []string{osPath(p)}, f.costs())
@@ -28,6 +34,19 @@ func (s *server) closedItems(ctx context.Context, key string) ([]protocol.Diagno
 		return none, ctx.Err()
 	}
 	return s.closedDiagnostics(f, checked.Files[0], checked.Findings), nil
+}
+
+// leadsOut tells whether a path in a folder is, links followed, outside it: a stranger's folder must not have other files read.
+func leadsOut(root, path string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false // it cannot be read either
+	}
+	if realRoot, err := filepath.EvalSymlinks(root); err == nil {
+		root = realRoot
+	}
+	_, inside := relativeTo(filepath.ToSlash(root), filepath.ToSlash(real))
+	return !inside
 }
 
 // closedDiagnostics writes the findings of a file that is not open.
@@ -69,53 +88,137 @@ func (s *server) eachDocument(ctx context.Context, tell func(uri string, version
 		}
 	}
 	for _, f := range now.folders {
-		if f.workspace == nil {
-			continue
+		f, err := s.readyFolder(ctx, f.root)
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
-		if err := s.eachClosed(ctx, now, f, tell); err != nil {
+		if err != nil {
+			continue // it was closed meanwhile
+		}
+		if err := s.eachClosed(ctx, f, tell); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *server) eachClosed(ctx context.Context, now *state, f *folder, tell func(uri string, version *int32, items []protocol.Diagnostic)) error {
+// readyFolder is a folder once its settings are there.
+func (s *server) readyFolder(ctx context.Context, root string) (*folder, error) {
+	if f := s.current.Load().folderByRoot(root); f != nil && f.workspace != nil {
+		return f, nil
+	}
+	if err := s.folderReady(ctx, root); err != nil {
+		return nil, err
+	}
+	if f := s.current.Load().folderByRoot(root); f != nil && f.workspace != nil {
+		return f, nil
+	}
+	return nil, failed("the folder is no longer open")
+}
+
+// pauseTime is how long nobody must have typed before the files that are not open are checked again: what they hold is judged
+// by what the open ones say, and every keystroke would be a reason. patience is how long typing may put that off.
+const (
+	pauseTime = 500 * time.Millisecond
+	patience  = 10 * time.Second
+)
+
+func (s *server) eachClosed(ctx context.Context, f *folder, tell func(uri string, version *int32, items []protocol.Diagnostic)) error {
 	if err := f.workspace.Index(ctx, true); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		return failed("the folder cannot be read: %v", err)
 	}
-	project := f.workspace.Project()
-	if project == nil {
-		return nil
+	if err := s.closed.lock(ctx); err != nil {
+		return err
 	}
-	s.closed.mu.Lock()
-	defer s.closed.mu.Unlock()
-	known := s.closed.of(f, project)
-	for _, file := range project.Files() {
-		if err := ctx.Err(); err != nil {
+	defer s.closed.unlock()
+	began := time.Now()
+	for {
+		if s.closed.outdated(f) {
+			if err := s.pause(ctx, began.Add(patience)); err != nil {
+				return err
+			}
+		}
+		known := s.closed.of(f)
+		if known.project == nil {
+			return nil
+		}
+		files := s.closedFiles(f, known.project)
+		if err := s.checkClosed(ctx, f, known, files); err != nil {
 			return err
 		}
-		key := f.keyOf(file.Path)
-		if now.documents[key] != nil || now.folderOf(key) != f {
-			continue // what is open was told already; what lies in a deeper folder is that folder's
+		if known.project != f.workspace.Project() && time.Since(began) < patience {
+			continue // somebody typed meanwhile
 		}
-		findings, checked := known[file]
-		if !checked {
-			findings = f.workspace.CheckFile(file, f.costs())
-			known[file] = findings
+		l := &locator{state: s.current.Load(), folder: f, enc: s.encoding}
+		for _, file := range files {
+			tell(string(l.uri(file.Path)), nil, s.closedDiagnostics(f, file, known.findings[file]))
 		}
-		l := &locator{state: now, folder: f, enc: s.encoding}
-		tell(string(l.uri(file.Path)), nil, s.closedDiagnostics(f, file, findings))
+		return nil
 	}
-	return nil
+}
+
+// pause waits until nobody has typed for a while, but not beyond a time.
+func (s *server) pause(ctx context.Context, end time.Time) error {
+	for {
+		wait := min(pauseTime-time.Since(time.Unix(0, s.lastEdit.Load())), time.Until(end))
+		if wait <= 0 {
+			return nil
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// closedFiles are a folder's files that are not open and not those of a folder within.
+func (s *server) closedFiles(f *folder, project *rules.Project) []*pyscan.File {
+	now := s.current.Load()
+	var files []*pyscan.File
+	for _, file := range project.Files() {
+		key := f.keyOf(file.Path)
+		if holder := now.folderOf(key); now.documents[key] == nil && holder != nil && holder.root == f.root {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// checkClosed checks those of the files that were not yet, on all cores, until somebody types.
+func (s *server) checkClosed(ctx context.Context, f *folder, known *closedFolder, files []*pyscan.File) error {
+	found := make([][]rules.Finding, len(files))
+	done := make([]bool, len(files))
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, file := range files {
+		if _, checked := known.findings[file]; checked {
+			continue
+		}
+		group.Go(func() error {
+			defer s.recovered("checking " + file.Path)
+			if known.project == f.workspace.Project() {
+				found[i], done[i] = f.workspace.CheckFile(file, f.costs()), true
+			}
+			return ctx.Err()
+		})
+	}
+	err := group.Wait()
+	for i, file := range files {
+		if done[i] {
+			known.findings[file] = found[i]
+		}
+	}
+	return err
 }
 
 // closedChecks remembers what the files that are not open gave, as long as no file of their project changes: clients that
 // pull the workspace do so every few seconds.
 type closedChecks struct {
-	mu    sync.Mutex
+	held  chan struct{} // full while a pull uses what follows
 	roots map[string]*closedFolder
 }
 
@@ -125,14 +228,29 @@ type closedFolder struct {
 	findings map[*pyscan.File][]rules.Finding
 }
 
-func (c *closedChecks) of(f *folder, project *rules.Project) map[*pyscan.File][]rules.Finding {
-	if c.roots == nil {
-		c.roots = map[string]*closedFolder{}
+func (c *closedChecks) lock(ctx context.Context) error {
+	select {
+	case c.held <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
+}
+
+func (c *closedChecks) unlock() { <-c.held }
+
+// outdated tells whether what is known of a folder's closed files is of an older project.
+func (c *closedChecks) outdated(f *folder) bool {
 	k := c.roots[f.root]
-	if k == nil || k.project != project || k.trace != f.trace {
+	return k != nil && k.project != f.workspace.Project()
+}
+
+// of is what is known of a folder's closed files in its project as it is now.
+func (c *closedChecks) of(f *folder) *closedFolder {
+	k := c.roots[f.root]
+	if project := f.workspace.Project(); k == nil || k.project != project || k.trace != f.trace {
 		k = &closedFolder{project, f.trace, map[*pyscan.File][]rules.Finding{}}
 		c.roots[f.root] = k
 	}
-	return k.findings
+	return k
 }

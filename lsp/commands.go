@@ -1,12 +1,15 @@
 package lsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync/atomic"
 
 	"go.lsp.dev/protocol"
 
@@ -16,8 +19,8 @@ import (
 	"stepline/rules/catalog"
 )
 
-// commandHandlers are the commands a client may execute.
-var commandHandlers = map[string]func(*server, []json.RawMessage, []byte) (wire.Reply, error){
+// commandHandlers are the commands a client may execute. The context ends with the request, the bytes are its progress token.
+var commandHandlers = map[string]func(*server, context.Context, []json.RawMessage, []byte) (wire.Reply, error){
 	"stepline.loadTrace":   (*server).commandLoadTrace,
 	"stepline.unloadTrace": (*server).commandUnloadTrace,
 	"stepline.openReport":  (*server).commandOpenReport,
@@ -30,7 +33,7 @@ func commandNames() []string {
 	return []string{"stepline.loadTrace", "stepline.unloadTrace", "stepline.openReport", "stepline.compare", "stepline.explainRule", "stepline.ignoreLine"}
 }
 
-func (s *server) executeCommand(_ context.Context, params []byte) (wire.Reply, error) {
+func (s *server) executeCommand(ctx context.Context, params []byte) (wire.Reply, error) {
 	var p struct {
 		Command   string            `json:"command"`
 		Arguments []json.RawMessage `json:"arguments"`
@@ -43,11 +46,11 @@ func (s *server) executeCommand(_ context.Context, params []byte) (wire.Reply, e
 	if !known {
 		return wire.Reply{}, invalid("stepline has no command %q; it has %s", p.Command, strings.Join(commandNames(), ", "))
 	}
-	return handle(s, p.Arguments, p.Token)
+	return handle(s, ctx, p.Arguments, p.Token)
 }
 
 // commandLoadTrace takes [uri-or-path, …] or [{"traces": [uri-or-path, …], "folder": uri}] and answers {"trace": {…}}.
-func (s *server) commandLoadTrace(arguments []json.RawMessage, token []byte) (wire.Reply, error) {
+func (s *server) commandLoadTrace(ctx context.Context, arguments []json.RawMessage, token []byte) (wire.Reply, error) {
 	names, folderURI, err := traceArguments(arguments)
 	if err != nil {
 		return wire.Reply{}, err
@@ -57,17 +60,18 @@ func (s *server) commandLoadTrace(arguments []json.RawMessage, token []byte) (wi
 	if err != nil {
 		return wire.Reply{}, err
 	}
+	s.traces.commanded(root)
+	var loaded atomic.Bool
+	context.AfterFunc(ctx, func() { // whether the work ran or the request was cancelled before
+		s.conn.Post(func() {
+			if s.traces.finished(root, !loaded.Load()) {
+				s.giveTurn(root)
+			}
+		})
+	})
 	return wire.Reply{Long: true, Work: func(ctx context.Context) (any, error) {
-		if err := s.folderReady(ctx, root); err != nil {
-			return nil, err
-		}
-		done := make(chan loadDone, 1)
-		if !s.conn.Post(func() {
-			s.startLoad(ctx, loadRequest{root: root, paths: paths, explicit: true, token: token}, func(d loadDone) { done <- d })
-		}) {
-			return nil, context.Canceled
-		}
-		d := <-done
+		d := s.loadByCommand(ctx, loadRequest{root: root, paths: paths, origin: originCommand, token: token})
+		loaded.Store(d.err == nil)
 		switch {
 		case errors.Is(d.err, context.Canceled):
 			return nil, context.Canceled
@@ -76,6 +80,18 @@ func (s *server) commandLoadTrace(arguments []json.RawMessage, token []byte) (wi
 		}
 		return rawJSON{map[string]any{"trace": report.NewTraceSummary(d.trace.loaded.Costs.Summary)}}, nil
 	}}, nil
+}
+
+// loadByCommand waits until the folder is ready and its trace is loaded.
+func (s *server) loadByCommand(ctx context.Context, r loadRequest) loadDone {
+	if err := s.folderReady(ctx, r.root); err != nil {
+		return loadDone{err: err}
+	}
+	done := make(chan loadDone, 1)
+	if !s.conn.Post(func() { s.startLoad(ctx, r, func(d loadDone) { done <- d }) }) {
+		return loadDone{err: context.Canceled}
+	}
+	return <-done
 }
 
 func traceArguments(arguments []json.RawMessage) (names []string, folder string, err error) {
@@ -102,43 +118,58 @@ func traceArguments(arguments []json.RawMessage) (names []string, folder string,
 
 // resolveTraces finds the folder that traces belong to and makes their paths absolute.
 func (s *server) resolveTraces(names []string, folderURI string) (root string, paths []string, err error) {
-	now := s.current.Load()
-	all := now.allFolders()
-	if len(all) == 0 {
-		directory := s.options.Directory
-		if directory == "" {
-			directory = "."
-		}
-		abs, err := filepath.Abs(directory)
-		if err != nil {
-			return "", nil, failed("%v", err)
-		}
-		f := &folder{root: filepath.ToSlash(abs), uri: pathURI(abs), hidden: true}
-		s.update(func(next *state) { next.hiddenFolders[f.root] = f })
-		s.configure(f.root)
-		all = []*folder{f}
-	}
-	root = all[0].root
-	if want, ok := uriPath(folderURI); ok && now.folderByRoot(want) != nil {
-		root = want
-	}
-	for _, name := range names {
+	slash := make([]string, len(names))
+	for i, name := range names {
 		p, isURI := uriPath(name)
 		if !isURI {
 			p = filepath.ToSlash(name)
 		}
-		if filepath.IsAbs(osPath(p)) {
-			if folderURI == "" {
-				if holder := now.folderOf("file:" + p); holder != nil {
-					root, folderURI = holder.root, holder.uri
-				}
-			}
-		} else {
-			p = strings.TrimSuffix(root, "/") + "/" + p
+		slash[i] = p
+	}
+	f, err := s.folderForTraces(slash, folderURI)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, p := range slash {
+		if !filepath.IsAbs(osPath(p)) {
+			p = strings.TrimSuffix(f.root, "/") + "/" + p
 		}
 		paths = append(paths, osPath(p))
 	}
-	return root, paths, nil
+	return f.root, paths, nil
+}
+
+// folderForTraces is the folder named, or else the one the traces (slash paths) lie in, or the first there is.
+func (s *server) folderForTraces(names []string, folderURI string) (*folder, error) {
+	if folderURI != "" {
+		return s.folderNamed(folderURI)
+	}
+	now := s.current.Load()
+	all := slices.DeleteFunc(now.allFolders(), func(f *folder) bool { return f.root == "" })
+	for _, name := range names {
+		if filepath.IsAbs(osPath(name)) {
+			if holder := now.folderOf("file:" + name); holder != nil {
+				return holder, nil
+			}
+			continue
+		}
+		for _, f := range all {
+			if _, err := os.Stat(filepath.Join(osPath(f.root), osPath(name))); err == nil {
+				return f, nil
+			}
+		}
+	}
+	if len(all) > 0 {
+		return all[0], nil
+	}
+	abs, err := filepath.Abs(cmp.Or(s.options.Directory, "."))
+	if err != nil {
+		return nil, failed("%v", err)
+	}
+	f := &folder{root: filepath.ToSlash(abs), uri: pathURI(abs), hidden: true}
+	s.update(func(next *state) { next.hiddenFolders[f.root] = f })
+	s.configure(f.root)
+	return f, nil
 }
 
 // folderReady waits until a folder's settings are there.
@@ -168,7 +199,7 @@ func (s *server) folderReady(ctx context.Context, root string) error {
 }
 
 // commandUnloadTrace takes nothing (every folder) or the URI of a folder.
-func (s *server) commandUnloadTrace(arguments []json.RawMessage, _ []byte) (wire.Reply, error) {
+func (s *server) commandUnloadTrace(_ context.Context, arguments []json.RawMessage, _ []byte) (wire.Reply, error) {
 	var folderURI string
 	if len(arguments) > 0 {
 		var object struct {
@@ -182,6 +213,7 @@ func (s *server) commandUnloadTrace(arguments []json.RawMessage, _ []byte) (wire
 	unloaded := false
 	for _, f := range s.current.Load().allFolders() {
 		if !one || f.root == want {
+			s.traces.commands[f.root]++
 			unloaded = s.unload(f.root) || unloaded
 		}
 	}
@@ -189,7 +221,7 @@ func (s *server) commandUnloadTrace(arguments []json.RawMessage, _ []byte) (wire
 }
 
 // commandExplainRule takes a rule's id or name and answers its page.
-func (s *server) commandExplainRule(arguments []json.RawMessage, _ []byte) (wire.Reply, error) {
+func (s *server) commandExplainRule(_ context.Context, arguments []json.RawMessage, _ []byte) (wire.Reply, error) {
 	id, err := stringArgument(arguments, "rule")
 	if err != nil {
 		return wire.Reply{}, err
@@ -217,7 +249,7 @@ func stringArgument(arguments []json.RawMessage, member string) (string, error) 
 }
 
 // commandIgnoreLine takes [uri, line from 0, rule?] or [{uri, line, rule?}] and has the client silence the findings there.
-func (s *server) commandIgnoreLine(arguments []json.RawMessage, _ []byte) (wire.Reply, error) {
+func (s *server) commandIgnoreLine(_ context.Context, arguments []json.RawMessage, _ []byte) (wire.Reply, error) {
 	var p struct {
 		URI  string    `json:"uri"`
 		Line *uinteger `json:"line"`
@@ -273,7 +305,7 @@ func (s *server) ignoreLine(ctx context.Context, d *document, line int, rule str
 }
 
 // commandOpenReport writes the report beside the cache and has the client show it; a client that cannot gets the place.
-func (s *server) commandOpenReport(arguments []json.RawMessage, _ []byte) (wire.Reply, error) {
+func (s *server) commandOpenReport(_ context.Context, arguments []json.RawMessage, _ []byte) (wire.Reply, error) {
 	f, err := s.folderWithTrace(arguments)
 	if err != nil {
 		return wire.Reply{}, err
@@ -317,13 +349,15 @@ func (s *server) reportFile() (string, error) {
 	return filepath.Join(dir, "report.html"), nil
 }
 
-// folderWithTrace is the folder a command is about: the one named, else the first with a trace.
+// folderWithTrace is the folder a command is about: the one named, or the first with a trace where none is.
 func (s *server) folderWithTrace(arguments []json.RawMessage) (*folder, error) {
-	uri, _ := stringArgument(arguments, "folder")
-	if p, ok := uriPath(uri); ok {
-		if f := s.current.Load().folderOf("file:" + p + "/x"); f != nil && f.trace != nil {
-			return f, nil
+	uri, err := stringArgument(arguments, "folder")
+	if err == nil {
+		f, err := s.folderNamed(uri)
+		if err == nil && f.trace == nil {
+			err = failed("no trace is loaded in %s; load one with stepline.loadTrace", uri)
 		}
+		return f, err
 	}
 	for _, f := range s.current.Load().allFolders() {
 		if f.trace != nil {
@@ -331,6 +365,22 @@ func (s *server) folderWithTrace(arguments []json.RawMessage) (*folder, error) {
 		}
 	}
 	return nil, failed("no trace is loaded; load one with stepline.loadTrace")
+}
+
+// folderNamed is the folder that a URI names: a folder's own, or that of something in it.
+func (s *server) folderNamed(uri string) (*folder, error) {
+	p, isFile := uriPath(uri)
+	if !isFile {
+		return nil, invalid("the folder must be a file URI, not %q", uri)
+	}
+	now := s.current.Load()
+	if f := now.folderByRoot(p); f != nil {
+		return f, nil
+	}
+	if f := now.folderOf("file:" + p); f != nil {
+		return f, nil
+	}
+	return nil, failed("the folder %s is not open", uri)
 }
 
 // rawJSON is a value with encoding/json's tags, for results that are no protocol types.

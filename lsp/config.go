@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"path/filepath"
 	"time"
 
 	"go.lsp.dev/protocol"
@@ -75,8 +77,13 @@ type configured struct {
 	problem   error
 }
 
-// askTimeout is how long a client may take to answer workspace/configuration before its last word holds.
-const askTimeout = 5 * time.Second
+// askTime is how long a folder waits for the client's answer to workspace/configuration before it goes on with what is known;
+// a later answer still holds. indexTime is how long it waits for its files to be read, so that in all but large folders the
+// first findings see across files already.
+const (
+	askTime   = time.Second
+	indexTime = 250 * time.Millisecond
+)
 
 // configure gathers a folder's settings and opens its workspace beside, then puts both into the state.
 func (s *server) configure(root string) {
@@ -90,27 +97,55 @@ func (s *server) configure(root string) {
 	layers := []analysis.Layer{analysis.ClientLayer("initializationOptions", c.initial), analysis.ClientLayer("didChangeConfiguration", c.pushed)}
 	ask := s.client.can.Workspace.Configuration
 	s.spawn(func(ctx context.Context) {
-		if ask {
-			layers = append(layers, s.askConfiguration(ctx, f.uri))
+		apply := func(layers ...analysis.Layer) {
+			s.openFolder(ctx, f, layers, func(got configured) {
+				if c.generation[root] == generation {
+					s.applySettings(root, got)
+				}
+			})
 		}
-		got := openFolder(ctx, f.root, layers)
-		if ctx.Err() != nil {
+		if !ask {
+			apply(layers...)
 			return
 		}
-		s.conn.Post(func() {
-			if c.generation[root] == generation {
-				s.applySettings(root, got)
+		answer := make(chan analysis.Layer, 1)
+		s.spawn(func(ctx context.Context) { answer <- s.askConfiguration(ctx, f.uri) })
+		select {
+		case layer := <-answer:
+			apply(append(layers, layer)...)
+		case <-time.After(askTime):
+			apply(layers...)
+			if layer := <-answer; len(layer.Values) > 0 {
+				apply(append(layers, layer)...)
 			}
-		})
+		}
 	})
 }
 
-func openFolder(ctx context.Context, root string, layers []analysis.Layer) configured {
+// openFolder opens a folder's workspace and begins to read its files; use is posted as soon as it may be worked with.
+func (s *server) openFolder(ctx context.Context, f *folder, layers []analysis.Layer, use func(configured)) {
+	got := openWorkspace(ctx, f.root, layers)
+	indexed := s.beginIndex(f, got.workspace)
+	read := false
+	select {
+	case <-indexed:
+		read = true
+	case <-time.After(indexTime):
+	case <-ctx.Done():
+		return
+	}
+	if s.conn.Post(func() { use(got) }) && !read {
+		<-indexed
+		s.recheckLater(s.documentsOf(got.workspace))
+	}
+}
+
+func openWorkspace(ctx context.Context, root string, layers []analysis.Layer) configured {
 	var file analysis.Layer
 	var problems []error
 	if root != "" {
 		var err error
-		file, err = analysis.LoadSettingsFile(osPath(root))
+		file, err = loadSettingsFile(osPath(root))
 		problems = append(problems, err)
 	}
 	settings, err := analysis.Merge(file, layers...)
@@ -125,8 +160,18 @@ func openFolder(ctx context.Context, root string, layers []analysis.Layer) confi
 	return configured{settings: settings, workspace: w, problem: errors.Join(problems...)}
 }
 
+// loadSettingsFile reads a folder's settings file; one that is a link to elsewhere is not read.
+func loadSettingsFile(root string) (analysis.Layer, error) {
+	for _, name := range []string{"stepline.toml", "pyproject.toml"} {
+		if leadsOut(root, filepath.Join(root, name)) {
+			return analysis.Layer{}, fmt.Errorf("%s: a link to a file outside its folder, which is not read", name)
+		}
+	}
+	return analysis.LoadSettingsFile(root)
+}
+
 func (s *server) askConfiguration(ctx context.Context, scope string) analysis.Layer {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	section := "stepline"
 	item := protocol.ConfigurationItem{Section: &section}
@@ -155,17 +200,23 @@ func (s *server) applySettings(root string, got configured) {
 	s.tellSettingsProblem(root, got.problem)
 	first := old.workspace == nil
 	s.replaceFolder(root, func(f *folder) { f.settings, f.workspace = got.settings, got.workspace })
-	s.indexWorkspace(root, got.workspace)
-	if first || !sameTraceSettings(old.settings, got.settings) {
+	if first {
 		s.loadConfiguredTraces(root)
+	} else {
+		s.traceSettingsChanged(root, old.settings, got.settings)
 	}
+	s.folderIsReady(root)
+	if !first {
+		s.refreshClient()
+	}
+}
+
+// folderIsReady lets go on what waits for a folder's settings.
+func (s *server) folderIsReady(root string) {
 	for _, ready := range s.waitingForFolder[root] {
 		ready()
 	}
 	delete(s.waitingForFolder, root)
-	if !first {
-		s.refreshClient()
-	}
 }
 
 func (s *server) tellSettingsProblem(root string, problem error) {
@@ -203,14 +254,6 @@ func (s *server) replaceFolder(root string, change func(*folder)) {
 		}
 	})
 	s.checker.poke(touched...)
-}
-
-// renewed is the document again, to be checked anew in a folder.
-func (d *document) renewed(f *folder) *document {
-	d.cell.settle(nil)
-	n := *d
-	n.folder, n.path, n.cell = f, f.pathOf(d.key), newCell()
-	return &n
 }
 
 func (s *state) folderByRoot(root string) *folder {

@@ -28,7 +28,7 @@ func (s *server) lineCosts(_ context.Context, params []byte) (wire.Reply, error)
 		return wire.Reply{Value: none}, err
 	}
 	return wire.Reply{Work: func(ctx context.Context) (any, error) {
-		d, result, err := s.checkedFor(ctx, at.module)
+		d, result, err := s.checkedSoon(ctx, at.module)
 		if err != nil {
 			return nil, err
 		}

@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"go.uber.org/zap"
 
@@ -38,6 +39,7 @@ func (s *server) didOpen(params []byte) error {
 // openDocument puts a document with its folder into the state and has it checked.
 func (s *server) openDocument(d *document) {
 	var made *folder
+	var others []string
 	s.update(func(next *state) {
 		if old := next.documents[d.key]; old != nil {
 			old.cell.settle(nil)
@@ -48,13 +50,35 @@ func (s *server) openDocument(d *document) {
 			next.hiddenFolders[f.root] = f
 			made = f
 		}
-		d.folder, d.path, d.cell = f, f.pathOf(d.key), newCell()
+		d.folder, d.path, d.cell, d.interim = f, f.pathOf(d.key), newCell(), nil
 		next.documents[d.key] = d
+		others = next.renewOthers(d)
 	})
 	if made != nil {
 		s.configure(made.root)
 	}
-	s.checker.poke(d.key)
+	s.edited(d.key, others)
+}
+
+// edited has a document checked after its text changed, and later those whose findings may have changed with it.
+func (s *server) edited(key string, others []string) {
+	s.lastEdit.Store(time.Now().UnixNano())
+	s.checker.pokeLater(others...)
+	s.checker.poke(key)
+}
+
+// renewOthers gives the other open documents of a document's folder a new check: what is called from where may have changed.
+func (s *state) renewOthers(changed *document) (keys []string) {
+	if !changed.python() {
+		return nil
+	}
+	for key, d := range s.documents {
+		if key != changed.key && d.folder.root == changed.folder.root && d.folder.hidden == changed.folder.hidden && d.python() {
+			s.documents[key] = d.renewed(d.folder)
+			keys = append(keys, key)
+		}
+	}
+	return keys
 }
 
 // hiddenFolderFor makes the folder of a document outside all folders: the one its file is in.
@@ -130,9 +154,13 @@ func applyChanges(t *text.Text, changes []contentChange, enc text.Encoding) (*te
 func (s *server) replaceText(old *document, version int64, t *text.Text) {
 	old.cell.settle(nil)
 	d := *old
-	d.version, d.text, d.cell = version, t, newCell()
-	s.update(func(next *state) { next.documents[d.key] = &d })
-	s.checker.poke(d.key)
+	d.version, d.text, d.cell, d.interim = version, t, newCell(), nil
+	var others []string
+	s.update(func(next *state) {
+		next.documents[d.key] = &d
+		others = next.renewOthers(&d)
+	})
+	s.edited(d.key, others)
 }
 
 func (s *server) didClose(params []byte) error {
@@ -155,8 +183,10 @@ func (s *server) didClose(params []byte) error {
 
 func (s *server) closeDocument(old *document) {
 	old.cell.settle(nil)
+	var others []string
 	s.update(func(next *state) {
 		delete(next.documents, old.key)
+		others = next.renewOthers(old)
 		f := old.folder
 		if !f.hidden {
 			return
@@ -170,7 +200,7 @@ func (s *server) closeDocument(old *document) {
 			delete(next.hiddenFolders, f.root)
 		}
 	})
-	s.checker.poke(old.key)
+	s.edited(old.key, others)
 	if !s.pulls.Load() {
 		s.publish(old.uri, old.key, nil, nil)
 	}
@@ -222,6 +252,9 @@ func (s *server) didChangeWorkspaceFolders(params []byte) error {
 			addFolder(next, a)
 		}
 	})
+	for root := range gone {
+		s.folderIsReady(root) // what waits for it finds it gone
+	}
 	for _, f := range s.current.Load().folders {
 		if before.folderByRoot(f.root) == nil || before.folderByRoot(f.root).hidden {
 			s.configure(f.root)

@@ -29,7 +29,7 @@ func (s *server) hover(_ context.Context, params []byte) (wire.Reply, error) {
 }
 
 func (s *server) hoverAt(ctx context.Context, at *placed, offset int) (any, error) {
-	d, result, err := s.checkedFor(ctx, at.module)
+	d, result, err := s.checkedSoon(ctx, at.module)
 	if err != nil || result.file == nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ func (s *server) inlayHint(_ context.Context, params []byte) (wire.Reply, error)
 	}
 	first, last := at.lines(p.Range)
 	return wire.Reply{Work: func(ctx context.Context) (any, error) {
-		d, result, err := s.checkedFor(ctx, at.module)
+		d, result, err := s.checkedSoon(ctx, at.module)
 		if err != nil {
 			return nil, err
 		}
@@ -138,7 +138,7 @@ func (s *server) resolveInlayHint(_ context.Context, params []byte) (wire.Reply,
 		return wire.Reply{Value: hint}, nil // it is of an older text and will be replaced; it stays as it is
 	}
 	return wire.Reply{Work: func(ctx context.Context) (any, error) {
-		_, result, err := s.checkedFor(ctx, d)
+		_, result, err := s.checkedSoon(ctx, d)
 		if err != nil {
 			return nil, err
 		}

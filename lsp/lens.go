@@ -25,7 +25,7 @@ func (s *server) codeLens(_ context.Context, params []byte) (wire.Reply, error) 
 		return wire.Reply{Value: none}, err
 	}
 	return wire.Reply{Work: func(ctx context.Context) (any, error) {
-		d, result, err := s.checkedFor(ctx, at.module)
+		d, result, err := s.checkedSoon(ctx, at.module)
 		if err != nil {
 			return nil, err
 		}
@@ -42,7 +42,7 @@ type lensAt struct {
 	title  string
 }
 
-// lenses are those over training loops and over functions that cost something; worked out once a check.
+// lenses are those over training loops and over functions and modules that cost something; worked out once a check.
 func (s *server) lenses(at *placed, result *checked) []protocol.CodeLens {
 	out := []protocol.CodeLens{}
 	argument := encode(map[string]string{"folder": at.module.folder.uri})
@@ -71,6 +71,11 @@ func (result *checked) lenses() []lensAt {
 				result.lensList = append(result.lensList, lensAt{offset, title})
 			}
 		}
+		for _, class := range file.Classes {
+			if title := v.moduleTitle(file, class); title != "" {
+				result.lensList = append(result.lensList, lensAt{class.Start, title})
+			}
+		}
 	})
 	return result.lensList
 }
@@ -93,11 +98,32 @@ func (t *loadedTrace) stepTitle() string {
 
 // functionTitle is a function's total over its own lines, "" where it has none.
 func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string {
-	rows := v.between(fn.FirstLine, fn.LastLine)
-	if len(rows) == 0 {
+	return v.totalTitle(v.total(file, fn))
+}
+
+// moduleTitle is the total over the methods of a module (a class with a forward) and how often it was called, "" for other
+// classes and for one without costs.
+func (v *lineView) moduleTitle(file *pyscan.File, class *pyscan.Class) string {
+	var ns, calls int64
+	module := false
+	for _, fn := range class.Methods {
+		if slices.Contains(v.changed, fn) {
+			continue
+		}
+		own, times := v.total(file, fn)
+		ns += own
+		if fn.Name == "forward" {
+			module, calls = true, times
+		}
+	}
+	if !module {
 		return ""
 	}
-	var ns, calls int64
+	return v.totalTitle(ns, calls)
+}
+
+// total is the GPU time of a function's own lines and how often it was called, over the whole trace.
+func (v *lineView) total(file *pyscan.File, fn *pyscan.Function) (ns, calls int64) {
 	once := map[int]bool{} // lines of statements that run once a call: those of the body itself, loops' tests aside
 	for _, stmt := range fn.Body {
 		switch stmt.(type) {
@@ -106,7 +132,7 @@ func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string 
 			once[file.StatementLine(stmt)] = true
 		}
 	}
-	for _, row := range rows {
+	for _, row := range v.between(fn.FirstLine, fn.LastLine) {
 		if row.stale {
 			continue
 		}
@@ -120,6 +146,11 @@ func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string 
 			calls = max(calls, row.cost.Calls)
 		}
 	}
+	return ns, calls
+}
+
+// totalTitle writes a total, "" for none.
+func (v *lineView) totalTitle(ns, calls int64) string {
 	if ns <= 0 {
 		return ""
 	}

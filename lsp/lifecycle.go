@@ -51,7 +51,8 @@ type clientCapabilities struct {
 			DynamicRegistration bool `json:"dynamicRegistration"`
 		} `json:"didChangeConfiguration"`
 		DidChangeWatchedFiles struct {
-			DynamicRegistration bool `json:"dynamicRegistration"`
+			DynamicRegistration    bool `json:"dynamicRegistration"`
+			RelativePatternSupport bool `json:"relativePatternSupport"`
 		} `json:"didChangeWatchedFiles"`
 		WorkspaceEdit struct {
 			DocumentChanges bool `json:"documentChanges"`

@@ -17,9 +17,9 @@ type loadedTrace struct {
 	loaded *analysis.Loaded
 	// paths are the files as they were asked for, for reloading.
 	paths []string
-	// explicit tells that the user named it (a command or the settings); discovered traces make way for newer ones.
-	explicit bool
-	byFile   map[string]*fileCosts
+	// origin is who wanted it; found traces make way for newer ones.
+	origin traceOrigin
+	byFile map[string]*fileCosts
 	// hottestNs is the GPU time of the hottest line of the run.
 	hottestNs int64
 }
@@ -33,8 +33,8 @@ type fileCosts struct {
 	source       func() *pyscan.File // nil model where the text at load is not known
 }
 
-func newLoadedTrace(loaded *analysis.Loaded, paths []string, explicit bool) *loadedTrace {
-	t := &loadedTrace{loaded: loaded, paths: paths, explicit: explicit, byFile: map[string]*fileCosts{}}
+func newLoadedTrace(loaded *analysis.Loaded, paths []string, origin traceOrigin) *loadedTrace {
+	t := &loadedTrace{loaded: loaded, paths: paths, origin: origin, byFile: map[string]*fileCosts{}}
 	of := func(path string) *fileCosts {
 		f := t.byFile[path]
 		if f == nil {

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -16,8 +18,9 @@ import (
 	"stepline/pyscan"
 )
 
-// The model-based test: a session of random opens, edits, closes, saves, settings and traces. After every few steps the
-// server's texts equal the model's, and what it publishes equals a fresh run over the same texts.
+// The model-based test: a session of random opens, edits, closes, saves, settings and traces, by a client that is pushed
+// diagnostics or one that pulls them. After every few steps the server's texts equal the model's, and what it says equals a fresh
+// run over the same texts, files on disk, settings and trace.
 
 // step is one random action; its numbers are taken modulo what is there, so that any step is possible at any time and
 // failures shrink well.
@@ -41,10 +44,11 @@ var snippets = []string{
 	"model = torch.nn.Linear(3, 4).cuda()\n", "opt = torch.optim.SGD(model.parameters(), lr=1)\n",
 }
 
-var modelFiles = []string{"a.py", "b.py", "pkg/c.py"}
+var modelFiles = []string{"a.py", "b.py", "pkg/c.py", "compiled.py"}
 
 var modelSettings = []object{
 	{}, {"rules": object{"ignore": []string{"IOL003"}}}, {"rules": object{"select": []string{"IOL", "SYN"}}}, {"rules": object{"severity": object{"IOL003": "error"}}},
+	{"traces": []string{"run/trace.json.gz"}}, {"traces": []string{"run/trace.json.gz"}, "rules": object{"ignore": []string{"IOL"}}},
 }
 
 func stepGenerator() *rapid.Generator[step] {
@@ -63,6 +67,11 @@ type model struct {
 	open     map[string]string // file → text
 	version  map[string]int
 	settings object
+	pulls    bool
+	compiled string // compiled.py as it ran in the trace
+	// trace is the run as a fresh load has it, nil where none is loaded; bySettings tells that the settings name it.
+	trace      *analysis.Loaded
+	bySettings bool
 }
 
 func (m *model) uri(file string) string { return pathURI(filepath.Join(m.dir, file)) }
@@ -70,25 +79,29 @@ func (m *model) uri(file string) string { return pathURI(filepath.Join(m.dir, fi
 func TestModelOfASession(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		encoding := rapid.SampledFrom([]string{"utf-8", "utf-16", "utf-32"}).Draw(rt, "encoding")
+		pulls := rapid.Bool().Draw(rt, "pulls")
 		steps := rapid.SliceOfN(stepGenerator(), 1, 40).Draw(rt, "steps")
 		trouble := ""
-		synctest.Test(t, func(t *testing.T) { trouble = playModel(t, encoding, steps) })
+		synctest.Test(t, func(t *testing.T) { trouble = playModel(t, encoding, pulls, steps) })
 		if trouble != "" {
 			rt.Fatal(trouble)
 		}
 	})
 }
 
-func playModel(t *testing.T, encoding string, steps []step) (trouble string) {
+func playModel(t *testing.T, encoding string, pulls bool, steps []step) (trouble string) {
 	dir := workspaceOf(t, map[string]string{"a.py": loads, "b.py": snippets[17], "compiled.py": "@traces/compile/compiled.py", "run/trace.json.gz": "@traces/compile/trace.json.gz"})
 	if err := os.MkdirAll(filepath.Join(dir, "pkg"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	c := startClient(t, Options{NoWatch: true})
-	m := &model{c: c, dir: dir, open: map[string]string{}, version: map[string]int{}, settings: object{}}
+	m := &model{c: c, dir: dir, open: map[string]string{}, version: map[string]int{}, settings: object{}, pulls: pulls, compiled: readText(t, filepath.Join(dir, "compiled.py"))}
 	c.answer("workspace/configuration", []any{m.settings})
 	can := fullCapabilities()
 	can["general"] = object{"positionEncodings": []string{encoding}}
+	if pulls {
+		can["textDocument"].(object)["diagnostic"] = object{}
+	}
 	c.initialize(dir, can, object{"autoDiscover": false})
 	enc := map[string]text.Encoding{"utf-8": text.UTF8, "utf-16": text.UTF16, "utf-32": text.UTF32}[encoding]
 	for i, s := range steps {
@@ -122,29 +135,72 @@ func (m *model) play(s step, enc text.Encoding) {
 			m.c.change(m.uri(file), m.version[file], object{"text": "never"})
 		}
 	case s.Kind == 3:
-		m.settings = modelSettings[s.Setting]
-		m.c.answer("workspace/configuration", []any{m.settings})
-		m.c.notify("workspace/didChangeConfiguration", object{"settings": nil})
-		synctest.Wait()
+		m.configure(modelSettings[s.Setting])
 	case s.Kind == 4: // the file changes on disk
 		if err := os.WriteFile(filepath.Join(m.dir, file), []byte(snippets[s.Edits[0].Snippet]+loads), 0o644); err != nil {
 			m.c.t.Error(err)
 		}
 		m.c.notify("workspace/didChangeWatchedFiles", object{"changes": []object{{"uri": m.uri(file), "type": 2}}})
 		synctest.Wait()
-	case s.Kind == 5 && s.Edits[0].Snippet == 0:
+	case s.Kind == 5 && s.Edits[0].Snippet%3 == 0:
 		m.c.must("workspace/executeCommand", object{"command": "stepline.loadTrace", "arguments": []string{"run/trace.json.gz"}}, nil)
+		m.trace, m.bySettings = m.freshTrace(), false
 	case s.Kind == 5:
 		m.c.must("workspace/executeCommand", object{"command": "stepline.unloadTrace"}, nil)
+		m.trace = nil
 	case s.Kind == 6 && open:
 		m.c.begin("textDocument/hover", object{"textDocument": object{"uri": m.uri(file)}, "position": at(1, 4)})
 		m.c.begin("textDocument/codeAction", object{"textDocument": object{"uri": m.uri(file)}, "range": span(0, 0, 9, 0), "context": object{}})
+	case !open && file == "compiled.py":
+		m.open[file], m.version[file] = m.compiled, 1
+		m.c.open(m.uri(file), m.compiled)
 	case !open:
 		m.open[file], m.version[file] = loads, 1
 		m.c.open(m.uri(file), loads)
 	default:
 		m.edit(file, current, s.Edits, enc)
 	}
+}
+
+// configure changes the settings. Traces named anew are loaded, those no longer named go, those a command loaded stay.
+func (m *model) configure(settings object) {
+	before, now := m.settings["traces"] != nil, settings["traces"] != nil
+	m.settings = settings
+	m.c.answer("workspace/configuration", []any{settings})
+	m.c.notify("workspace/didChangeConfiguration", object{"settings": nil})
+	m.settle()
+	switch {
+	case now && !before:
+		m.trace, m.bySettings = m.freshTrace(), true
+	case before && !now && m.bySettings:
+		m.trace = nil
+	}
+}
+
+// settle waits until the server has nothing left to do, not even what it does when nobody types.
+func (m *model) settle() {
+	time.Sleep(2 * time.Second) // of the bubble's clock
+	synctest.Wait()
+}
+
+// freshTrace loads the trace as a new server would with the same buffers.
+func (m *model) freshTrace() *analysis.Loaded {
+	w, err := m.freshWorkspace()
+	if err != nil {
+		m.c.t.Error(err)
+		return nil
+	}
+	loaded, err := w.LoadTrace(m.c.t.Context(), []string{"run/trace.json.gz"}, analysis.LoadOptions{BesideAlone: true, Buffer: func(path string) (*pyscan.File, bool) {
+		source, open := m.open[path]
+		if !open {
+			return nil, false
+		}
+		return pyscan.Parse(path, source), true
+	}})
+	if err != nil {
+		m.c.t.Error(err)
+	}
+	return loaded
 }
 
 // edit sends changes in one message, positions by the model's own reckoning.
@@ -200,7 +256,7 @@ func slowPosition(runes []rune, index int, enc text.Encoding) slowPlace {
 
 // differs says how the server differs from the model, "" if it does not.
 func (m *model) differs() string {
-	synctest.Wait()
+	m.settle()
 	now := m.c.server.current.Load()
 	for file, want := range m.open {
 		d := now.documents[documentKey(m.uri(file))]
@@ -215,25 +271,59 @@ func (m *model) differs() string {
 	if len(now.documents) != len(m.open) {
 		return fmt.Sprintf("%d documents are open, want %d", len(now.documents), len(m.open))
 	}
-	fresh, err := m.fresh(now)
+	if loaded := now.folders[0].trace != nil; loaded != (m.trace != nil) {
+		return fmt.Sprintf("a trace is loaded: %v, want %v", loaded, m.trace != nil)
+	}
+	fresh, err := m.fresh()
 	if err != nil {
 		return err.Error()
 	}
-	for file := range m.open {
-		version, list := m.c.published(m.uri(file))
-		got := []string{}
-		for _, d := range list {
-			got = append(got, fmt.Sprintf("%s %d", d.place(), d.Severity))
-		}
-		if d := cmp.Diff(fresh[file], got); d != "" || version != m.version[file] {
-			return fmt.Sprintf("%s at version %d, want %d: findings (-fresh +server)\n%s\ntext %q", file, version, m.version[file], d, m.open[file])
+	for file, got := range m.said() {
+		if d := cmp.Diff(fresh[file], got); d != "" {
+			return fmt.Sprintf("%s: findings (-fresh +server)\n%s\ntext %q", file, d, m.open[file])
 		}
 	}
 	return ""
 }
 
-// fresh lints the model's texts among the files on disk, with nothing kept from before.
-func (m *model) fresh(now *state) (map[string][]string, error) {
+// said are the server's findings by file: the open ones' where it pushes, all files' where it is pulled.
+func (m *model) said() map[string][]string {
+	said := map[string][]string{}
+	add := func(file string, list []diagnostic) {
+		said[file] = []string{}
+		for _, d := range list {
+			said[file] = append(said[file], fmt.Sprintf("%s %d %s", d.place(), d.Severity, d.Message))
+		}
+	}
+	if !m.pulls {
+		for file := range m.open {
+			version, list := m.c.published(m.uri(file))
+			add(file, list)
+			if version != m.version[file] {
+				said[file] = append(said[file], fmt.Sprintf("at version %d, want %d", version, m.version[file]))
+			}
+		}
+		return said
+	}
+	var all struct {
+		Items []struct {
+			URI   string
+			Items []diagnostic
+		}
+	}
+	m.c.must("workspace/diagnostic", object{"previousResultIds": []any{}}, &all)
+	for _, r := range all.Items {
+		file := strings.TrimPrefix(r.URI, pathURI(m.dir)+"/")
+		add(file, r.Items)
+		if _, _, items := m.c.pull(r.URI, nil); len(items) != len(r.Items) {
+			said[file] = append(said[file], fmt.Sprintf("pulled alone it has %d findings", len(items)))
+		}
+	}
+	return said
+}
+
+// freshWorkspace is the folder with the settings as they are, nothing kept from before.
+func (m *model) freshWorkspace() (*analysis.Workspace, error) {
 	settings, err := analysis.Merge(analysis.Layer{}, analysis.ClientLayer("model", m.jsonSettings()))
 	if err != nil {
 		return nil, err
@@ -242,25 +332,25 @@ func (m *model) fresh(now *state) (map[string][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := w.Index(m.c.t.Context(), true); err != nil {
+	return w, w.Index(m.c.t.Context(), true)
+}
+
+// fresh lints the model's texts among the files on disk, and those files, with nothing kept from before.
+func (m *model) fresh() (map[string][]string, error) {
+	w, err := m.freshWorkspace()
+	if err != nil {
 		return nil, err
 	}
-	files := map[string]*pyscan.File{}
 	for file, source := range m.open {
-		files[file] = pyscan.Parse(file, source)
-		w.SetFile(files[file])
-	}
-	var folder *folder
-	for _, f := range now.folders {
-		folder = f
+		w.SetFile(pyscan.Parse(file, source))
 	}
 	out := map[string][]string{}
-	for file, parsed := range files {
-		t := text.New(m.open[file])
-		out[file] = []string{}
-		for _, f := range w.CheckFile(parsed, folder.costs()) {
+	for _, parsed := range w.Project().Files() {
+		t := text.New(parsed.Text)
+		out[parsed.Path] = []string{}
+		for _, f := range w.CheckFile(parsed, m.trace.RuleCosts()) {
 			r := t.Range(f.Span.Start, f.Span.End, m.c.server.encoding)
-			out[file] = append(out[file], fmt.Sprintf("%s %d:%d-%d:%d %d", f.Rule.ID, r.Start.Line, r.Start.Character, r.End.Line, r.End.Character, severity(f.Severity)))
+			out[parsed.Path] = append(out[parsed.Path], fmt.Sprintf("%s %d:%d-%d:%d %d %s", f.Rule.ID, r.Start.Line, r.Start.Character, r.End.Line, r.End.Character, severity(f.Severity), pricedMessage(&f)))
 		}
 	}
 	return out, nil

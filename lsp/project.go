@@ -8,20 +8,21 @@ import (
 	"stepline/analysis"
 )
 
-// indexWorkspace reads a folder's files beside, so that findings see across files; then its documents are checked again.
-func (s *server) indexWorkspace(root string, w *analysis.Workspace) {
-	f := s.current.Load().folderByRoot(root)
-	if f == nil || root == "" {
-		return
+// beginIndex reads a folder's files beside, so that findings see across files; the channel is closed when it has ended.
+func (s *server) beginIndex(f *folder, w *analysis.Workspace) <-chan struct{} {
+	ended := make(chan struct{})
+	if f.root == "" {
+		close(ended)
+		return ended
 	}
 	deep := !f.hidden // a loose file's folder may be a home directory: its own files are enough
 	s.spawn(func(ctx context.Context) {
+		defer close(ended)
 		if err := w.Index(ctx, deep); err != nil {
-			s.log.Info("a folder could not be read whole", zap.String("folder", root), zap.Error(err))
-			return
+			s.log.Info("a folder could not be read whole", zap.String("folder", f.root), zap.Error(err))
 		}
-		s.recheckLater(s.documentsOf(w))
 	})
+	return ended
 }
 
 // documentsOf are the open documents of a workspace.

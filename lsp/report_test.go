@@ -65,6 +65,9 @@ func TestReportCompareExplainAndLenses(t *testing.T) {
 		if forward := over["def forward(self, x):"]; !strings.Contains(forward, "on the GPU a step") {
 			t.Errorf("the lens over a forward says %q", forward)
 		}
+		if module := over["class MLP(nn.Module):"]; !strings.Contains(module, "3.58 ms on the GPU a step · 22 % · 12 calls") {
+			t.Errorf("the lens over a module says %q", module)
+		}
 		c.must("codeLens/resolve", object{"range": span(0, 0, 0, 0), "data": 1}, nil)
 		states := c.received("stepline/status")
 		if last := string(states[len(states)-1].Params); !strings.Contains(last, `"class":"`) {

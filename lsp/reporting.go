@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"stepline/analysis"
 	"stepline/lsp/internal/text"
@@ -66,11 +67,12 @@ func sourceLines(sources map[string]string) func(file string, line int) string {
 	}
 }
 
-// commandCompare takes [base, new] or [{"base": […], "with": […]}] (URIs or paths) and answers what changed as Markdown.
-func (s *server) commandCompare(arguments []json.RawMessage, token []byte) (wire.Reply, error) {
+// commandCompare takes [base, new] or [{"base": […], "with": […], "folder": uri}] (URIs or paths) and answers what changed as Markdown.
+func (s *server) commandCompare(_ context.Context, arguments []json.RawMessage, token []byte) (wire.Reply, error) {
 	var sides struct {
-		Base []string `json:"base"`
-		With []string `json:"with"`
+		Base   []string `json:"base"`
+		With   []string `json:"with"`
+		Folder string   `json:"folder"`
 	}
 	if len(arguments) == 1 && isObject(arguments[0]) {
 		if err := decode(arguments[0], &sides); err != nil {
@@ -82,11 +84,11 @@ func (s *server) commandCompare(arguments []json.RawMessage, token []byte) (wire
 	if len(sides.Base) == 0 || len(sides.With) == 0 {
 		return wire.Reply{}, invalid(`stepline.compare needs two traces, or {"base": […], "with": […]}`)
 	}
-	root, base, err := s.resolveTraces(sides.Base, "")
+	root, base, err := s.resolveTraces(sides.Base, sides.Folder)
 	if err != nil {
 		return wire.Reply{}, err
 	}
-	_, with, err := s.resolveTraces(sides.With, "")
+	_, with, err := s.resolveTraces(sides.With, sides.Folder)
 	if err != nil {
 		return wire.Reply{}, err
 	}
@@ -103,6 +105,9 @@ func (s *server) commandCompare(arguments []json.RawMessage, token []byte) (wire
 }
 
 func (s *server) compare(ctx context.Context, f *folder, base, with []string, token []byte) (string, error) {
+	if err := irregular(slices.Concat(base, with)); err != nil {
+		return "", failed("%v", err)
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p := s.beginProgress(ctx, token, "stepline: comparing "+traceNames(f, base)+" with "+traceNames(f, with), cancel)

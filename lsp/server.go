@@ -42,8 +42,10 @@ type server struct {
 	// pulls is set once the client pulls diagnostics (or says it will): it is pushed none from then on.
 	pulls   atomic.Bool
 	results resultIDs
-	closed  closedChecks
-	tokens  progressTokens
+	// lastEdit is when a document was last opened, changed or closed, in nanoseconds since 1970.
+	lastEdit atomic.Int64
+	closed   closedChecks
+	tokens   progressTokens
 }
 
 // phase is where the session stands in its life.
@@ -58,7 +60,8 @@ const (
 func (s *server) init() {
 	s.current.Store(&state{documents: map[string]*document{}, notebooks: map[string]*notebook{}, hiddenFolders: map[string]*folder{}})
 	s.checker = newChecker(s)
-	s.traces.running = map[string]*traceLoad{}
+	s.traces = traceLoads{running: map[string]*traceLoad{}, commands: map[string]int{}, pending: map[string]int{}, passedOver: map[string]bool{}}
+	s.closed = closedChecks{held: make(chan struct{}, 1), roots: map[string]*closedFolder{}}
 	s.tokens.cancel = map[string]context.CancelFunc{}
 	s.waitingForFolder = map[string][]func(){}
 	s.watch.init(s)

@@ -99,6 +99,26 @@ type document struct {
 	// notebook is set for the module a notebook's cells make together.
 	notebook *notebook
 	cell     *cell
+	// interim is what the last check of the same text found, with the folder's trace as it is now; nil where this text was not
+	// checked yet. It answers what cannot wait for the next check.
+	interim func() *checked
+}
+
+// renewed is the document again, to be checked anew in a folder.
+func (d *document) renewed(f *folder) *document {
+	last := d.cell.peek()
+	if last == nil && d.interim != nil {
+		last = d.interim()
+	}
+	d.cell.settle(nil)
+	n := *d
+	n.folder, n.path, n.cell, n.interim = f, f.pathOf(d.key), newCell(), nil
+	if last != nil && last.file != nil && n.path == d.path {
+		n.interim = sync.OnceValue(func() *checked {
+			return &checked{file: last.file, findings: last.findings, lines: f.linesOf(&n, last.file)}
+		})
+	}
+	return &n
 }
 
 // python tells whether the document is linted.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,16 +18,34 @@ import (
 	"stepline/report"
 )
 
-// traceLoads are the loads on their way, one a folder; a new one overtakes the one before. It belongs to the session's
-// goroutine.
+// traceLoads are the loads on their way, one a folder; a new one overtakes the one before, unless it has less to say (see
+// traceOrigin). It belongs to the session's goroutine.
 type traceLoads struct {
 	running map[string]*traceLoad
-	wait    sync.WaitGroup
+	// commands counts the user's words about a folder's trace (load and unload commands), pending those of them still being
+	// worked on: what was found or configured before them, or comes while they run, makes way.
+	commands, pending map[string]int
+	// passedOver are the folders where something made way for a command that is still being worked on; should that fail, it
+	// gets its turn after all.
+	passedOver map[string]bool
+	wait       sync.WaitGroup
 }
 
 type traceLoad struct {
 	cancel context.CancelFunc
+	paths  []string
+	// again tells that a file changed while it was read: it is read once more.
+	again bool
 }
+
+// traceOrigin is who wants a trace; later ones have the last word over earlier ones.
+type traceOrigin uint8
+
+const (
+	originFound    traceOrigin = iota // the newest run under the usual names
+	originSettings                    // the settings name it
+	originCommand                     // the user asked for it by a command
+)
 
 func (t *traceLoads) cancel(root string) {
 	if l := t.running[root]; l != nil {
@@ -39,14 +59,39 @@ func (t *traceLoads) cancelAll() {
 	}
 }
 
+// commanded notes a word of the user's about a folder's trace; finished must be called when it was done.
+func (t *traceLoads) commanded(root string) {
+	t.commands[root]++
+	t.pending[root]++
+}
+
+// finished ends what commanded began and tells whether something that made way for it is to get its turn: it failed.
+func (t *traceLoads) finished(root string, failed bool) (next bool) {
+	if t.pending[root]--; t.pending[root] > 0 {
+		return false
+	}
+	next = failed && t.passedOver[root]
+	delete(t.pending, root)
+	delete(t.passedOver, root)
+	return next
+}
+
+// makesWay tells whether what was looked for when the folder had had so many commands is to be left: there was another one.
+func (t *traceLoads) makesWay(root string, commands int) bool {
+	if t.pending[root] > 0 {
+		t.passedOver[root] = true
+	}
+	return t.pending[root] > 0 || t.commands[root] != commands
+}
+
 func (s *server) shutdownTraces() { s.traces.wait.Wait() }
 
 // loadRequest says what to load into which folder.
 type loadRequest struct {
-	root     string
-	paths    []string // absolute
-	explicit bool     // the user named them
-	token    []byte   // the client's progress token, nil for one of ours
+	root   string
+	paths  []string // absolute
+	origin traceOrigin
+	token  []byte // the client's progress token, nil for one of ours
 }
 
 // loadDone is what a load gave, told when the state holds it.
@@ -60,12 +105,12 @@ type loadDone struct {
 func (s *server) startLoad(ctx context.Context, r loadRequest, done func(loadDone)) {
 	f := s.current.Load().folderByRoot(r.root)
 	if f == nil || f.workspace == nil {
-		done(loadDone{err: errors.New("the folder is not ready yet")})
+		done(loadDone{err: errors.New("its folder is no longer open")})
 		return
 	}
 	s.traces.cancel(r.root)
 	ctx, cancel := context.WithCancel(ctx)
-	load := &traceLoad{cancel: cancel}
+	load := &traceLoad{cancel: cancel, paths: r.paths}
 	s.traces.running[r.root] = load
 	s.setLoading(r.root, true)
 	buffers := s.buffers(f)
@@ -79,6 +124,9 @@ func (s *server) startLoad(ctx context.Context, r loadRequest, done func(loadDon
 			if current {
 				delete(s.traces.running, r.root)
 				s.loadEnded(r, trace)
+				if load.again && !errors.Is(err, context.Canceled) {
+					defer s.startLoad(s.ctx, loadRequest{root: r.root, paths: r.paths, origin: r.origin}, func(loadDone) {})
+				}
 			}
 			if !current && err == nil {
 				err = context.Canceled // a newer load has overtaken this one
@@ -120,6 +168,9 @@ func (s *server) load(ctx context.Context, cancel context.CancelFunc, f *folder,
 			trace, err = nil, fmt.Errorf("loading %s failed inside stepline: %v", traceNames(f, r.paths), p)
 		}
 	}()
+	if err := irregular(r.paths); err != nil {
+		return nil, err
+	}
 	p := s.beginProgress(ctx, r.token, "stepline: loading "+traceNames(f, r.paths), cancel)
 	loaded, err := f.workspace.LoadTrace(ctx, r.paths, analysis.LoadOptions{Progress: p.at, Buffer: buffers, BesideAlone: true})
 	switch {
@@ -135,7 +186,17 @@ func (s *server) load(ctx context.Context, cancel context.CancelFunc, f *folder,
 		s.showMessage(protocol.MessageTypeWarning, "stepline: part of the run could not be loaded: "+err.Error())
 	}
 	p.end("loaded")
-	return newLoadedTrace(loaded, r.paths, r.explicit), nil
+	return newLoadedTrace(loaded, r.paths, r.origin), nil
+}
+
+// irregular is the error of a path that is neither a file nor a folder: to open a named pipe would wait for ever.
+func irregular(paths []string) error {
+	for _, p := range paths {
+		if info, err := os.Stat(p); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+			return fmt.Errorf("%s: not a regular file", p)
+		}
+	}
+	return nil
 }
 
 // traceNames names files for people: relative to the folder where they are in it.
@@ -191,12 +252,24 @@ func (s *server) unload(root string) bool {
 	return true
 }
 
-func sameTraceSettings(a, b analysis.Settings) bool {
-	return strings.Join(a.Traces, "\x00") == strings.Join(b.Traces, "\x00") && a.AutoDiscover == b.AutoDiscover &&
-		fmt.Sprint(a.PathMappings) == fmt.Sprint(b.PathMappings)
+// traceSettingsChanged sees to a folder's trace after its settings were changed: the user's newest word.
+func (s *server) traceSettingsChanged(root string, before, now analysis.Settings) {
+	f := s.current.Load().folderByRoot(root)
+	mapped := !slices.Equal(before.PathMappings, now.PathMappings)
+	switch {
+	case !mapped && slices.Equal(before.Traces, now.Traces) && before.AutoDiscover == now.AutoDiscover:
+	case f.trace != nil && f.trace.origin != originSettings && mapped && slices.Equal(before.Traces, now.Traces):
+		s.reload(f)
+	default:
+		if len(now.Traces) == 0 && f.trace != nil && f.trace.origin == originSettings {
+			s.unload(root)
+		}
+		s.loadConfiguredTraces(root)
+	}
 }
 
-// loadConfiguredTraces loads what a folder's settings name, or else the newest run found in it.
+// loadConfiguredTraces loads what a folder's settings name, or else the newest run found in it. A command the user gives
+// meanwhile has the last word.
 func (s *server) loadConfiguredTraces(root string) {
 	f := s.current.Load().folderByRoot(root)
 	if f == nil || f.workspace == nil {
@@ -209,16 +282,41 @@ func (s *server) loadConfiguredTraces(root string) {
 		s.log.Info("traces named by an untrusted folder are not loaded", zap.String("folder", root))
 		return
 	}
+	commands := s.traces.commands[root]
+	post := func(load func()) {
+		s.conn.Post(func() {
+			if !s.traces.makesWay(root, commands) {
+				load()
+			}
+		})
+	}
 	s.spawn(func(context.Context) {
 		if len(f.settings.Traces) > 0 {
 			paths, refused := f.workspace.TracesFromSettings()
-			s.conn.Post(func() { s.loadNamed(root, paths, refused) })
+			post(func() { s.loadNamed(root, paths, refused) })
 			return
 		}
 		if found, ok := f.workspace.DiscoverTraces(!f.hidden); ok {
-			s.conn.Post(func() { s.offerDiscovered(root, found) })
+			post(func() { s.offerDiscovered(root, found, post) })
 		}
 	})
+}
+
+// giveTurn does for a folder what made way for a command that failed.
+func (s *server) giveTurn(root string) {
+	f := s.current.Load().folderByRoot(root)
+	switch {
+	case f == nil || f.workspace == nil:
+	case f.trace != nil && f.trace.origin != originFound:
+		s.reload(f)
+	default:
+		s.loadConfiguredTraces(root)
+	}
+}
+
+// reload reads a folder's trace again.
+func (s *server) reload(f *folder) {
+	s.startLoad(s.ctx, loadRequest{root: f.root, paths: f.trace.paths, origin: f.trace.origin}, func(loadDone) {})
 }
 
 func (s *server) loadNamed(root string, paths, refused []string) {
@@ -228,17 +326,17 @@ func (s *server) loadNamed(root string, paths, refused []string) {
 	if len(paths) == 0 {
 		return
 	}
-	s.startLoad(s.ctx, loadRequest{root: root, paths: paths, explicit: true}, func(d loadDone) {
+	s.startLoad(s.ctx, loadRequest{root: root, paths: paths, origin: originSettings}, func(d loadDone) {
 		if d.err != nil && !errors.Is(d.err, context.Canceled) {
 			s.showMessage(protocol.MessageTypeError, "stepline: "+d.err.Error())
 		}
 	})
 }
 
-// offerDiscovered loads a found run, or asks first where it is large.
-func (s *server) offerDiscovered(root string, found analysis.Discovered) {
+// offerDiscovered loads a found run, or asks first where it is large; later posts what the user's answer starts.
+func (s *server) offerDiscovered(root string, found analysis.Discovered, later func(func())) {
 	f := s.current.Load().folderByRoot(root)
-	if f == nil || f.trace != nil && (f.trace.explicit || !found.Newest.After(f.trace.loaded.LoadedAt) && sameFiles(f.trace.paths, found.Paths)) {
+	if f == nil || f.trace != nil && (f.trace.origin != originFound || !found.Newest.After(f.trace.loaded.LoadedAt) && sameFiles(f.trace.paths, found.Paths)) {
 		return
 	}
 	r := loadRequest{root: root, paths: found.Paths}
@@ -258,7 +356,7 @@ func (s *server) offerDiscovered(root string, found analysis.Discovered) {
 	s.spawn(func(ctx context.Context) {
 		question := fmt.Sprintf("stepline: load %s (%s)? It is larger than trace.autoLoadLimit.", name, report.Bytes(found.Bytes))
 		if s.askUser(ctx, question, "Load") == "Load" {
-			s.conn.Post(load)
+			later(load)
 		}
 	})
 }

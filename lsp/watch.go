@@ -2,10 +2,14 @@ package lsp
 
 import (
 	"context"
+	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/bmatcuk/doublestar/v4"
 	"github.com/fsnotify/fsnotify"
 	"go.lsp.dev/protocol"
 	"go.uber.org/zap"
@@ -21,12 +25,15 @@ type watcher struct {
 	fs *fsnotify.Watcher
 	// watched are the folders watched here.
 	watched map[string]bool
+	// asked are the registrations by which the client watches folders' traces, by root.
+	asked         map[string]string
+	registrations int
 	// settling are timers of files that are still being written, by path.
 	settling map[string]*time.Timer
 }
 
 func (w *watcher) init(s *server) {
-	w.s, w.watched, w.settling = s, map[string]bool{}, map[string]*time.Timer{}
+	w.s, w.watched, w.asked, w.settling = s, map[string]bool{}, map[string]string{}, map[string]*time.Timer{}
 }
 
 // registerWatchers asks the client to watch, or starts to watch here.
@@ -72,6 +79,12 @@ func (s *server) fileChanged(key string) {
 	if !isFile {
 		return
 	}
+	for _, f := range s.current.Load().allFolders() {
+		if f.trace != nil && f.trace.has(osPath(p)) {
+			s.watch.settle(p, func() { s.traceChanged(f.root, osPath(p)) })
+			return
+		}
+	}
 	f := s.current.Load().folderOf(key)
 	if f == nil {
 		return
@@ -89,18 +102,22 @@ func (s *server) fileChanged(key string) {
 		if s.current.Load().documents[key] == nil {
 			s.sourceChanged(f, key)
 		}
-	case f.trace != nil && f.trace.has(osPath(p)), analysis.UsualTraceName(name):
+	case analysis.UsualTraceName(name), s.traces.running[f.root] != nil && anyHolds(s.traces.running[f.root].paths, osPath(p)):
 		s.watch.settle(p, func() { s.traceChanged(f.root, osPath(p)) })
 	}
 }
 
-func (t *loadedTrace) has(path string) bool {
-	for _, p := range t.paths {
-		if p == path || strings.HasPrefix(path, p+string(filepath.Separator)) { // a folder of ranks
+func (t *loadedTrace) has(path string) bool { return anyHolds(t.paths, path) }
+
+// anyHolds tells whether a file is one of the paths a trace was asked for by: files, folders of ranks, globs.
+func anyHolds(paths []string, file string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool {
+		if p == file || strings.HasPrefix(file, strings.TrimSuffix(p, string(filepath.Separator))+string(filepath.Separator)) {
 			return true
 		}
-	}
-	return false
+		matched, err := doublestar.PathMatch(p, file)
+		return err == nil && matched
+	})
 }
 
 // settleTime is how long a trace must not change before it is read: profilers write for a while.
@@ -131,10 +148,14 @@ func (s *server) traceChanged(root, path string) {
 	f := s.current.Load().folderByRoot(root)
 	switch {
 	case f == nil || f.workspace == nil:
+	case s.traces.running[root] != nil && anyHolds(s.traces.running[root].paths, path):
+		s.traces.running[root].again = true
+	case s.traces.pending[root] > 0:
+		s.traces.passedOver[root] = true
 	case f.trace != nil && f.trace.has(path):
 		s.log.Info("a loaded trace was written anew", zap.String("path", path))
-		s.startLoad(s.ctx, loadRequest{root: root, paths: f.trace.paths, explicit: f.trace.explicit}, func(loadDone) {})
-	case f.trace == nil || !f.trace.explicit:
+		s.reload(f)
+	case f.trace == nil || f.trace.origin == originFound:
 		s.loadConfiguredTraces(root)
 	}
 }
@@ -174,6 +195,36 @@ func (w *watcher) startHere() {
 	}
 }
 
+// askFor registers a folder's loaded traces with the client, in place of those before.
+func (w *watcher) askFor(root string, paths []string, relative bool) {
+	if id := w.asked[root]; id != "" {
+		delete(w.asked, root)
+		w.s.ask("client/unregisterCapability", map[string]any{"unregisterations": []map[string]string{{"id": id, "method": "workspace/didChangeWatchedFiles"}}}) // the protocol's spelling
+	}
+	var watchers []map[string]any
+	for _, p := range paths {
+		if _, inside := relativeTo(root, filepath.ToSlash(p)); inside && analysis.UsualTraceName(filepath.Base(p)) {
+			continue // the globs of registerWatchers have it
+		}
+		dir, pattern := filepath.Dir(p), filepath.Base(p)
+		if info, err := os.Stat(p); err == nil && info.IsDir() {
+			dir, pattern = p, "**"
+		}
+		var glob any = strings.TrimSuffix(filepath.ToSlash(dir), "/") + "/" + pattern
+		if relative {
+			glob = map[string]string{"baseUri": pathURI(dir), "pattern": pattern}
+		}
+		watchers = append(watchers, map[string]any{"globPattern": glob})
+	}
+	if len(watchers) > 0 {
+		w.registrations++
+		id := fmt.Sprintf("stepline-traces-%d", w.registrations)
+		w.asked[root] = id
+		w.s.ask("client/registerCapability", &protocol.RegistrationParams{Registrations: []protocol.Registration{
+			{ID: id, Method: "workspace/didChangeWatchedFiles", RegisterOptions: encode(map[string]any{"watchers": watchers})}}})
+	}
+}
+
 func (w *watcher) add(dir string) {
 	if w.fs == nil || dir == "" || w.watched[dir] {
 		return
@@ -184,8 +235,13 @@ func (w *watcher) add(dir string) {
 	}
 }
 
-// traces has the folders of a folder's loaded traces watched.
+// traces has the folders of a folder's loaded traces watched. A client that watches is asked for those that its globs miss.
 func (w *watcher) traces(root string, paths []string) {
+	can := w.s.client.can.Workspace.DidChangeWatchedFiles
+	if can.DynamicRegistration {
+		w.askFor(root, paths, can.RelativePatternSupport)
+		return
+	}
 	w.add(osPath(root))
 	for _, p := range paths {
 		w.add(filepath.Dir(p))

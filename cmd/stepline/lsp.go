@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -35,6 +36,7 @@ It logs to standard error, or to a file with --log.`,
 			if err != nil {
 				return err
 			}
+			spareThreads()
 			err = errors.Join(lsp.Serve(cmd.Context(), io.in, io.out, options), finish())
 			if errors.Is(err, lsp.ErrExitWithoutShutdown) { // the protocol wants status 1 and no fuss
 				return &exitError{code: exitFindings}
@@ -47,6 +49,11 @@ It logs to standard error, or to a file with --log.`,
 	cmd.Flags().StringVar(&logLevel, "log-level", "warn", "debug, info, warn or error")
 	return cmd
 }
+
+// spareThreads lets Go use two threads more than there are cores. With all cores at work (a trace loads) Go takes one away from its
+// work only every 10 ms; the operating system lets a thread that has slept go first. Hovers while the 248 MB trace loads on two busy
+// cores: 0.5 to 3 ms in the median instead of 17 to 23 ms.
+func spareThreads() { runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 2) }
 
 func newLog(file, level string) (*zap.Logger, error) {
 	threshold, err := zapcore.ParseLevel(level)
