@@ -15,14 +15,6 @@ var frameworkHooks = map[string][]string{
 	"training_step_end": {"outputs"}, "prediction_step": {"inputs"},
 }
 
-// callSite is a call of a function somewhere in the project.
-type callSite struct {
-	index *fileIndex
-	site  *Site
-	// skip is the number of leading parameters the call does not pass (self).
-	skip int
-}
-
 // bindParameters gives the function's parameters what is known of them: self's class, a framework's batch, what callers pass.
 func (f *flow) bindParameters() {
 	fn := f.fn
@@ -287,69 +279,6 @@ func (f *flow) isSubmodule(name string) bool {
 	return v == nil || v.Kind == Module || v.Kind == Unknown
 }
 
-// callersOf finds the calls of a function: by name, then by what the callee names. A method called on an object counts when
-// it is called on self in its own class, or when the project defines the name only once.
-func (a *analysis) callersOf(x *fileIndex, fn *pyscan.Function) []callSite {
-	if c, ok := a.callers[fn]; ok {
-		return c
-	}
-	a.callers[fn] = nil
-	var out []callSite
-	if fn.Name == "<lambda>" || fn.Name == "<module>" || fn.Name == "forward" {
-		return nil
-	}
-	name, constructor := fn.Name, false
-	if name == "__init__" && fn.Class != nil {
-		name, constructor = fn.Class.Name, true
-	}
-	if strings.HasPrefix(name, "__") {
-		return nil
-	}
-	unique := -1
-	for _, other := range a.project.calling(name) {
-		for _, site := range other.calls[name] {
-			call := site.Call()
-			d := a.project.define(other, call.Func, site.Function, 0)
-			switch {
-			case constructor:
-				if d.class == fn.Class {
-					out = append(out, callSite{other, site, 1})
-				}
-			case d.def == fn:
-				out = append(out, callSite{other, site, 0})
-			case fn.Class != nil && d.def == nil:
-				attr, ok := call.Func.(*pyscan.Attribute)
-				if !ok || other.resolve(call.Func, site.Function, 0) != "" {
-					continue
-				}
-				if n, isName := attr.Value.(*pyscan.Name); isName && site.Def() != nil && selfOf(site.Def()) == n.ID {
-					if c := methodClass(site.Def()); c != nil && a.inherits(definition{index: other, class: c}, fn) {
-						out = append(out, callSite{other, site, 1})
-					}
-					continue
-				}
-				if commonMethods[name] {
-					continue
-				}
-				if unique < 0 {
-					unique = a.project.defining(name)
-				}
-				if unique == 1 {
-					out = append(out, callSite{other, site, 1})
-				}
-			}
-		}
-	}
-	a.callers[fn] = out
-	return out
-}
-
-// commonMethods are names that containers, text, tensors, modules and files share: a call of one says nothing about whose it is.
-var commonMethods = wordSet(`get items keys values update append extend insert add remove pop clear copy sort index count join split strip format encode
-	decode read write close open flush seek load save dump step train eval to cpu cuda half float parameters state_dict load_state_dict zero_grad
-	backward item mean sum max min log exp abs pow view reshape reset start stop run call apply set put send recv fit predict transform
-	size shape dim name type print info debug warning error next iter map filter reduce register build create make init setup main`)
-
 // selfOf is the name of a method's first parameter; nested functions see it too.
 func selfOf(fn *pyscan.Function) string {
 	for ; fn != nil; fn = fn.Parent {
@@ -369,23 +298,7 @@ func methodClass(fn *pyscan.Function) *pyscan.Class {
 	return nil
 }
 
-// inherits reports whether a class's method of fn's name is fn (its own or a base's), or whether fn overrides it below.
-func (a *analysis) inherits(c definition, fn *pyscan.Function) bool {
-	if m, _ := a.project.method(c, fn.Name, 0); m == fn {
-		return true
-	}
-	return a.derives(definition{index: a.indexOf(fn), class: fn.Class}, c.class, 0)
-}
-
-func (a *analysis) indexOf(fn *pyscan.Function) *fileIndex {
-	for _, x := range a.project.files {
-		if fn.Index < len(x.file.Functions) && x.file.Functions[fn.Index] == fn {
-			return x
-		}
-	}
-	return nil
-}
-
+// derives reports whether a class is another or derives from it.
 func (a *analysis) derives(c definition, from *pyscan.Class, depth int) bool {
 	if c.index == nil || c.class == nil || depth > 8 {
 		return false

@@ -23,8 +23,8 @@ type Project struct {
 	// idle holds data flows between runs: what they know about a project that never changes stays true.
 	trainOnce sync.Once
 	training  map[string]bool
-	// texts keeps what mentions answered.
-	texts sync.Map
+	// texts keeps what mentions answered, calls what callsOf did.
+	texts, calls sync.Map
 
 	idleMu sync.Mutex
 	idle   []*analysis
