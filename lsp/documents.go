@@ -258,6 +258,7 @@ func (s *server) didChangeWorkspaceFolders(params []byte) error {
 	for _, f := range s.current.Load().folders {
 		if before.folderByRoot(f.root) == nil || before.folderByRoot(f.root).hidden {
 			s.configure(f.root)
+			s.watch.folder(f.root)
 		}
 	}
 	// Documents find their folders anew.

@@ -32,7 +32,9 @@ type notebookCell struct {
 	start int
 }
 
-func (c *notebookCell) python() bool { return c.code && (c.language == "python" || c.language == "") }
+func (c *notebookCell) python() bool {
+	return c.code && (strings.EqualFold(c.language, "python") || c.language == "")
+}
 
 func (n *notebook) cell(key string) *notebookCell {
 	for _, c := range n.cells {

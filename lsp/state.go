@@ -123,11 +123,7 @@ func (d *document) renewed(f *folder) *document {
 
 // python tells whether the document is linted.
 func (d *document) python() bool {
-	switch d.language {
-	case "python", "":
-		return d.language == "python" || strings.HasSuffix(d.key, ".py") || strings.HasSuffix(d.key, ".pyi")
-	}
-	return false
+	return strings.EqualFold(d.language, "python") || d.language == "" && (strings.HasSuffix(d.key, ".py") || strings.HasSuffix(d.key, ".pyi"))
 }
 
 // checked is what the checker found about a document.

@@ -18,11 +18,13 @@ import (
 )
 
 // watcher tells the session of files that change on disk: traces that are written or written anew, sources that are not
-// open, the settings file. The client watches where it can (it knows the workspace); otherwise the server does, and then
-// only the folders that hold traces and the roots.
+// open, the settings file. The client watches where it can (it knows the workspace); otherwise the server does. For traces
+// the server looks at the workspace's folders in either case (see watch_folders.go).
 type watcher struct {
 	s  *server
 	fs *fsnotify.Watcher
+	// tracesOnly tells that the client watches the rest.
+	tracesOnly bool
 	// watched are the folders watched here.
 	watched map[string]bool
 	// asked are the registrations by which the client watches folders' traces, by root.
@@ -46,7 +48,9 @@ func (s *server) registerWatchers() {
 		}
 		registrations = append(registrations, protocol.Registration{ID: "stepline-files", Method: "workspace/didChangeWatchedFiles",
 			RegisterOptions: encode(map[string]any{"watchers": globs})})
-	} else if !s.options.NoWatch {
+		s.watch.tracesOnly = true
+	}
+	if !s.options.NoWatch {
 		s.watch.startHere()
 	}
 	if s.client.can.Workspace.DidChangeConfiguration.DynamicRegistration {
@@ -179,8 +183,7 @@ func (w *watcher) startHere() {
 					return
 				}
 				if e.Op != fsnotify.Chmod {
-					key := documentKey(pathURI(e.Name))
-					w.s.conn.Post(func() { w.s.fileChanged(key) })
+					w.changed(e)
 				}
 			case err, ok := <-fs.Errors:
 				if !ok {
@@ -191,7 +194,7 @@ func (w *watcher) startHere() {
 		}
 	})
 	for _, f := range w.s.current.Load().folders {
-		w.add(osPath(f.root))
+		w.folder(f.root)
 	}
 }
 
