@@ -74,9 +74,9 @@ func TestSoak(t *testing.T) {
 				}
 				c.must("textDocument/hover", object{"textDocument": object{"uri": uri}, "position": at(20, 4)}, nil)
 				c.must("workspace/executeCommand", object{"command": "stepline.unloadTrace"}, nil)
-			case i%50 == 0:
+			case i%100 == 50:
 				c.open(other, loads)
-			case i%50 == 20:
+			case i%100 == 70:
 				c.notify("textDocument/didClose", object{"textDocument": object{"uri": other}})
 			case i%500 == 30:
 				c.notify("workspace/didChangeConfiguration", object{"settings": nil})
