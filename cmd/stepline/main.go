@@ -136,7 +136,6 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		return fmt.Errorf("%w; `%s --help` lists the options", err, cmd.CommandPath())
 	})
 	root.PersistentFlags().String("color", "auto", "colour the output: auto, always or never (NO_COLOR is honoured)")
-	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(
 		newLSPCommand(io),
 		newCheckCommand(io),
@@ -151,8 +150,11 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		newTemplatesCommand(io),
 		newTemplateCommand(io),
 		newCacheCommand(io),
+		newCompletionCommand(io),
+		newManCommand(io),
 		newVersionCommand(io),
 	)
+	completeValues(root)
 	return root
 }
 
