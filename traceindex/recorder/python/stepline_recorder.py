@@ -27,6 +27,12 @@ WAITING, WARMING, RECORDING = "waiting", "warming", "recording"
 TAKE_OVER_AFTER = 8
 
 
+# What each mode is made of, in the order of import; the last part has the mode's RECORDER.
+PARTS = {
+    "watch": ("stepline_timing", "stepline_ring", "stepline_watch"),
+    "time": ("stepline_timing", "stepline_timer"),
+    "range": ("stepline_range",),
+}
 _load = None  # how a process under `stepline record` gets at the recorder's other parts
 
 
@@ -36,10 +42,8 @@ def attach(torch, config, started, load):
     _load = load
     config = json.loads(config)
     kind = Recorder
-    module = {"watch": "stepline_watch", "time": "stepline_timer", "range": "stepline_range"}.get(config.get("mode"))
-    if module is not None:
-        load("stepline_timing")
-        kind = load(module).RECORDER
+    for part in PARTS.get(config.get("mode"), ()):
+        kind = getattr(load(part), "RECORDER", kind)
     recorder = kind(torch, config, started)
     try:
         recorder.hook()
@@ -388,43 +392,11 @@ class Recorder:
                 profiler.start_trace()
         else:
             return None
-        if release:
-            self._let_go_of_cupti()
+        if release and self.config.get("release", True) and not self.graphs:
+            self.afterwards = stepline_torch.let_go_of_cupti(self.torch) or self.afterwards
         with self._quietly():
             profiler.stop_trace()
         return profiler if state == RECORDING else None
-
-    def _let_go_of_cupti(self):
-        """Has Kineto detach CUPTI when it stops; attached but idle it slows every launch that follows.
-
-        Kineto reads TEARDOWN_CUPTI when a trace stops, and when the next one starts, to attach again
-        (libkineto, CuptiActivityApi.cpp). Left set it would detach after each profiler of the script
-        too, so it goes when the first of those stops. torch keeps it off where CUDA graphs are in use
-        (torch/profiler/profiler.py); so does this, and before CUDA 12, where attaching again crashed.
-        """
-        cuda = str(getattr(self.torch.version, "cuda", None) or "0")
-        wanted = self.config.get("release", True) and self.torch.cuda.is_available() and int(cuda.split(".")[0]) >= 12
-        if not wanted or self.graphs or "TEARDOWN_CUPTI" in os.environ:
-            return
-        inductor = sys.modules.get("torch._inductor.config")
-        if inductor is not None and inductor.triton.cudagraphs:
-            return
-        os.environ["TEARDOWN_CUPTI"] = "1"
-        profile = self.torch.autograd.profiler.profile
-
-        def hook():
-            stop = profile.__exit__
-
-            @functools.wraps(stop)
-            def once(self, *args, **kwargs):
-                os.environ.pop("TEARDOWN_CUPTI", None)
-                if profile.__exit__ is once:
-                    profile.__exit__ = stop
-                return stop(self, *args, **kwargs)
-
-            profile.__exit__ = once
-
-        self.afterwards = hook
 
     def finish(self, why=None):
         """Ends the window and writes what was recorded; why says what ended it early."""
@@ -552,8 +524,8 @@ class Recorder:
 def watch(*args, **kwargs):
     """Watches a loop of your own and records steps when something is wrong; see stepline_watch.watch."""
     if "stepline_watch" not in sys.modules and _load is not None:
-        _load("stepline_timing")
-        _load("stepline_watch")
+        for part in PARTS["watch"]:
+            _load(part)
     import stepline_watch
 
     return stepline_watch.watch(*args, **kwargs)

@@ -140,7 +140,7 @@ class Timer(stepline_recorder.Recorder):
             document["host_peak_bytes"] = peak if sys.platform == "darwin" else peak * 1024
         except ImportError:
             pass
-        with stepline_writer._Replacing(os.path.join(self.config["control"], "timing-%d.json" % self.pid)) as part:
+        with stepline_writer.Replacing(os.path.join(self.config["control"], "timing-%d.json" % self.pid)) as part:
             with open(part, "w") as file:
                 json.dump(document, file)
 

@@ -49,6 +49,39 @@ def frames_are_safe(torch):
     return sys.version_info < (3, 13) or version >= [2, 7, 1]
 
 
+def let_go_of_cupti(torch):
+    """Has Kineto detach CUPTI when it stops; attached but idle it slows every launch that follows.
+
+    Kineto reads TEARDOWN_CUPTI when a trace stops, and when the next one starts, to attach again
+    (libkineto, CuptiActivityApi.cpp). Left set it would detach after each profiler of the script
+    too: the function returned, to be called when the recorder is done, has it go when the first of
+    those stops. torch keeps it off where CUDA graphs are in use (torch/profiler/profiler.py); so
+    does this, and before CUDA 12, where attaching again crashed.
+    """
+    cuda = str(getattr(torch.version, "cuda", None) or "0")
+    if not torch.cuda.is_available() or int(cuda.split(".")[0]) < 12 or "TEARDOWN_CUPTI" in os.environ:
+        return None
+    inductor = sys.modules.get("torch._inductor.config")
+    if inductor is not None and inductor.triton.cudagraphs:
+        return None
+    os.environ["TEARDOWN_CUPTI"] = "1"
+    profile = torch.autograd.profiler.profile
+
+    def hook():
+        stop = profile.__exit__
+
+        @functools.wraps(stop)
+        def once(self, *args, **kwargs):
+            os.environ.pop("TEARDOWN_CUPTI", None)
+            if profile.__exit__ is once:
+                profile.__exit__ = stop
+            return stop(self, *args, **kwargs)
+
+        profile.__exit__ = once
+
+    return hook
+
+
 def script_line():
     """The innermost line that belongs neither to torch nor to this recorder."""
     frame = sys._getframe(1)

@@ -10,13 +10,13 @@ import contextlib
 import json
 import math
 import os
-import shutil
 import signal
 import sys
 import threading
 import time
 
 import stepline_recorder
+import stepline_ring
 import stepline_timing
 import stepline_writer
 
@@ -34,8 +34,7 @@ SETTINGS = {
 }
 LOOK_EVERY_S = 0.25  # at the files through which captures are asked for
 FREE_BYTES = 256 << 20  # a disk with less free space than this gets no capture
-TRIGGER, SHARED, REASON = "capture-now", ".capture-request.json", ".capture.json"
-PREFIX = "step-"
+TRIGGER, SHARED = "capture-now", ".capture-request.json"
 
 
 class Watcher(stepline_recorder.Recorder):
@@ -51,6 +50,7 @@ class Watcher(stepline_recorder.Recorder):
         self.failures = 0
         self.failed_last = None
         self.asked = None  # what a signal or a call asked for
+        self.seen_files = {}  # name of a file that asks -> when it was written last
 
     def reset(self):
         self.clock = stepline_timing.Clock(self.torch)
@@ -64,7 +64,6 @@ class Watcher(stepline_recorder.Recorder):
         self.disturbed = [0, self.watch["settle"]]  # steps, first to last, that say nothing of the training
         self.quiet_until = 0.0
         self.next_look = 0.0
-        self.seen_files = {}
 
     # ---- hooks
 
@@ -193,7 +192,7 @@ class Watcher(stepline_recorder.Recorder):
         path = os.path.join(self.out, SHARED)
         try:
             os.makedirs(self.out, exist_ok=True)
-            with stepline_writer._Replacing(path) as part:
+            with stepline_writer.Replacing(path) as part:
                 with open(part, "w") as file:
                     json.dump(_plain(why), file)
             self.seen_files[SHARED] = _written(path)
@@ -221,7 +220,7 @@ class Watcher(stepline_recorder.Recorder):
 
     def _open(self):
         self.disturbed = [self.count + 1, sys.maxsize]
-        free = _free_bytes(self.out)
+        free = stepline_ring.free_bytes(self.out)
         if free is not None and free < FREE_BYTES:
             self._drop("the disk of %s has %d MB free" % (self.out, free >> 20))
             return
@@ -235,7 +234,8 @@ class Watcher(stepline_recorder.Recorder):
         begun = time.time()
         partial = "ProfilerStep#%d" % (self.first + self.done) if self.range is not None else None
         profiler = self._stop_profiler(release=True)
-        folder = self._folder()
+        ring = stepline_ring.Ring(self.out, self._stem())
+        folder = ring.folder(self.first, self.request["reason"])
         try:
             summary = {
                 "first": self.first,
@@ -246,11 +246,11 @@ class Watcher(stepline_recorder.Recorder):
                 "optimizer_steps": self.seen,
             }
             stepline_writer.write(self.torch, profiler, dict(self.config, dir=folder), self.name, self.sources, summary)
-            self._write_reason(folder, why)
+            ring.write_reason(folder, _plain(self._reason(why)))
             self.captures.append(folder)
-            lost = self._trim()
+            lost = ring.trim(self.watch["keep"], self.watch["max_bytes"] // (self.rank["world_size"] or 1))
         except Exception:
-            self._discard(folder)
+            ring.discard(folder)
             raise
         self.failures = 0
         request = self.request
@@ -265,19 +265,11 @@ class Watcher(stepline_recorder.Recorder):
         self.say(message + "; the training waited %.1f s for it" % (time.time() - begun))
         self._report()
 
-    def _folder(self):
-        """A folder for the capture; the ranks that record the same steps share it."""
-        base = os.path.join(self.out, "%s%07d-%s" % (PREFIX, self.first, self.request["reason"]))
-        folder, again = base, 1
-        while os.path.exists(os.path.join(folder, self._stem() + REASON)):
-            again += 1
-            folder = "%s-%d" % (base, again)
-        return folder
-
     def _stem(self):
         return self.name[: -len(".trace.json.gz")]
 
-    def _write_reason(self, folder, why):
+    def _reason(self, why):
+        """What is written of a capture; why says what ended it early."""
         baseline = None
         if len(self.baseline):
             baseline = {
@@ -298,40 +290,7 @@ class Watcher(stepline_recorder.Recorder):
         document.update((key, value) for key, value in self.request.items() if key not in ("at", "rank"))
         if self.request.get("rank") not in (None, self.rank["rank"]):
             document["asked_by_rank"] = self.request["rank"]
-        with stepline_writer._Replacing(os.path.join(folder, self._stem() + REASON)) as part:
-            with open(part, "w") as file:
-                json.dump(_plain(document), file)
-                file.write("\n")
-
-    # ---- the ring
-
-    def _trim(self):
-        """Removes this process's oldest captures beyond what is kept; returns the last one removed."""
-        mine = []
-        for entry in os.scandir(self.out):
-            reason = os.path.join(entry.path, self._stem() + REASON)
-            if entry.name.startswith(PREFIX) and os.path.exists(reason):
-                mine.append((os.stat(reason).st_mtime_ns, entry.path))
-        mine.sort()
-        sizes = [sum(_size(path) for path in self._files(folder)) for _, folder in mine]
-        allowed = self.watch["max_bytes"] // (self.rank["world_size"] or 1)
-        removed = None
-        while mine and (len(mine) > self.watch["keep"] or sum(sizes) > allowed):
-            _, removed = mine.pop(0)
-            sizes.pop(0)
-            self._discard(removed)
-        return removed
-
-    def _files(self, folder):
-        stem = os.path.join(folder, self._stem())
-        return [stem + end for end in (".trace.json.gz", ".trace.callers.json.gz", ".trace.sources.json.gz", REASON)]
-
-    def _discard(self, folder):
-        for path in self._files(folder):
-            with contextlib.suppress(OSError):
-                os.unlink(path)
-        with contextlib.suppress(OSError):
-            os.rmdir(folder)  # only if no other rank's files are in it
+        return document
 
     # ---- what goes wrong
 
@@ -419,26 +378,6 @@ def _plain(value):
 def _written(path):
     try:
         return os.stat(path).st_mtime_ns
-    except OSError:
-        return None
-
-
-def _size(path):
-    try:
-        return os.path.getsize(path)
-    except OSError:
-        return 0
-
-
-def _free_bytes(folder):
-    """Free space where a folder is or will be."""
-    while folder and not os.path.exists(folder):
-        above = os.path.dirname(folder)
-        if above == folder:
-            return None
-        folder = above
-    try:
-        return shutil.disk_usage(folder).free
     except OSError:
         return None
 

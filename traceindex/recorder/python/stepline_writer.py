@@ -99,12 +99,12 @@ def _wrote(control, pid):
 
 def write_status(control, status):
     path = os.path.join(control, "status-%d.json" % os.getpid())
-    with _Replacing(path) as part:
+    with Replacing(path) as part:
         with open(part, "w") as file:
             json.dump(status, file)
 
 
-class _Replacing:
+class Replacing:
     """A path to write to that becomes the real one when all went well."""
 
     def __init__(self, path):
@@ -139,11 +139,11 @@ def write(torch, profiler, config, name, sources, summary):
         _write_kineto_trace(profiler, path, rename)
     else:
         _write_tree_as_trace(torch, tree, path, rename)
-    with _Replacing(stem + ".callers.json.gz") as part:
+    with Replacing(stem + ".callers.json.gz") as part:
         rows, names = _write_call_lines(tree, part)
     sources.add_modules()
     sources.add_recorded(names)
-    with _Replacing(stem + ".sources.json.gz") as part:
+    with Replacing(stem + ".sources.json.gz") as part:
         sources.write(torch, part, name, rows, summary)
     return rows
 
@@ -156,7 +156,7 @@ def _write_kineto_trace(profiler, path, rename):
     plain = os.path.join(folder, ".%s.part-%d.json" % (name, os.getpid()))
     try:
         profiler.export_chrome_trace(plain)
-        with _Replacing(path) as part, open(plain, "rb") as source, gzip.open(part, "wb", LEVEL) as out:
+        with Replacing(path) as part, open(plain, "rb") as source, gzip.open(part, "wb", LEVEL) as out:
             if rename is None:
                 for chunk in iter(lambda: source.read(1 << 20), b""):
                     out.write(chunk)
@@ -184,7 +184,7 @@ def _write_tree_as_trace(torch, tree, path, rename):
         "deviceProperties": [],
         "traceName": os.path.basename(path),
     }
-    with _Replacing(path) as part, gzip.open(part, "wt", LEVEL) as out:
+    with Replacing(path) as part, gzip.open(part, "wt", LEVEL) as out:
         out.write(json.dumps(head)[:-1] + ', "traceEvents": [\n')
         comma = ""
         python_id = 0
