@@ -61,7 +61,7 @@ func (w *Workspace) DiscoverTraces(deep bool) (found Discovered, ok bool) {
 			}
 			return nil
 		case e.IsDir():
-			if path != w.root && (!deep || skippedFolders[e.Name()] || strings.HasPrefix(e.Name(), ".")) {
+			if path != w.root && (!deep || skipsTraces(e.Name())) {
 				return fs.SkipDir
 			}
 			return nil
