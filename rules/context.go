@@ -37,6 +37,8 @@ type Heat struct {
 	Class *pyscan.Class
 	// Evaluation: the way leads through an evaluation function, or through code without gradients (guard g2).
 	Evaluation bool
+	// Saves: the way leads through a function that writes a checkpoint, which no training does in every step but by mistake (IOL001).
+	Saves bool
 	// Calls lead from the loop (or hook) to the function, outermost first.
 	Calls []Place
 }
@@ -96,7 +98,7 @@ func (x *fileIndex) loopInfo() *loopInfo {
 		info := &loopInfo{loops: map[*Site]bool{}, functions: map[*pyscan.Function]bool{}, loopCalls: map[*Site][]*Site{}, functionCalls: map[*pyscan.Function][]*Site{}}
 		for _, c := range x.tree.Calls {
 			loop := enclosingLoop(c)
-			trains := trainingCall(c.Call())
+			trains := x.trainingCall(c.Call())
 			if loop != nil {
 				info.loopCalls[loop] = append(info.loopCalls[loop], c)
 				if trains {
@@ -131,6 +133,12 @@ func trainingCall(call *pyscan.Call) bool {
 }
 
 var schedulerWords = wordPattern(`(?i)sched|lr_|profil`)
+
+// trainingCall is trainingCall in a file: a backward pass alone, in a file that knows no optimizer, computes gradients to look at
+// (Grad-CAM, saliency), and trains nothing.
+func (x *fileIndex) trainingCall(call *pyscan.Call) bool {
+	return trainingCall(call) && (lastName(call.Func) != "backward" || x.mentions("step", "optim", "Optim"))
+}
 
 // enclosingLoop is the innermost for or while statement of the same function whose body the site is in.
 func enclosingLoop(s *Site) *Site {
@@ -171,7 +179,47 @@ func (a *analysis) stepLoop(x *fileIndex, loop *Site) bool {
 		}
 	}
 	a.stepLoops[loop] = trains
+	if trains && !info.loops[loop] && a.countsEpochs(x, loop) {
+		a.stepLoops[loop], trains = false, false
+	}
 	return trains
+}
+
+// countsEpochs: a loop over epochs that calls a function with the loop over batches is no loop of steps, even where another call in
+// it (a warm-up, a preallocation) makes a single step.
+func (a *analysis) countsEpochs(x *fileIndex, loop *Site) bool {
+	each, ok := loop.Node.(*pyscan.For)
+	if !ok || !epochNames.MatchString(lastName(each.Target)) {
+		return false
+	}
+	for _, c := range x.loopInfo().loopCalls[loop] {
+		if d := a.callee(x, c); d.def != nil && a.holdsStepLoop(d, 2) {
+			return true
+		}
+	}
+	return false
+}
+
+var epochNames = wordPattern(`(?i)epoch`)
+
+// holdsStepLoop reports whether a function, or one it calls within the given number of calls, has a loop of steps.
+func (a *analysis) holdsStepLoop(d definition, calls int) bool {
+	x := d.index.ready()
+	info := x.loopInfo()
+	for loop := range info.loopCalls {
+		if loop.Def() == d.def && a.stepLoop(x, loop) {
+			return true
+		}
+	}
+	if calls == 0 {
+		return false
+	}
+	for _, c := range info.functionCalls[d.def] {
+		if called := a.callee(x, c); called.def != nil && called.def != d.def && a.holdsStepLoop(called, calls-1) {
+			return true
+		}
+	}
+	return false
 }
 
 // oneStep reports whether a function makes one training step when called: backward() or an optimizer step outside its loops,
@@ -363,7 +411,11 @@ func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, callers int) (b
 			return
 		}
 		called := *h
+		if testPath.MatchString(in.file.Path) && !testPath.MatchString(x.file.Path) {
+			return // what tests do says nothing of training
+		}
 		called.Evaluation = h.Evaluation || a.evaluation(in, s)
+		called.Saves = h.Saves || saveNames.MatchString(fn.Name)
 		if best != nil && cmp.Or(cmp.Compare(best.coldness(), called.coldness()), cmp.Compare(len(best.Calls), len(h.Calls)+1)) <= 0 {
 			return
 		}
@@ -381,6 +433,8 @@ func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, callers int) (b
 	}
 	return best, sure
 }
+
+var saveNames = wordPattern(`(?i)(^|_)(save|checkpoint|checkpoints|ckpt)(_|$)`)
 
 // coldness orders contexts: training before evaluation, a loop before forward, forward before the rest.
 func (h *Heat) coldness() int {

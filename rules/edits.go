@@ -283,3 +283,9 @@ func (t *Tree) DeleteStatement(s *Site) TextEdit {
 	}
 	return TextEdit{File: t.File, Span: pyscan.Span{Start: start, End: span.End}}
 }
+
+// DotOf is where an attribute's dot stands, behind its receiver and parentheses around that.
+func (t *Tree) DotOf(attr *pyscan.Attribute) int {
+	text := t.File.Text
+	return attr.Value.Range().End + strings.LastIndexByte(text[attr.Value.Range().End:attr.AttrSpan.Start], '.')
+}

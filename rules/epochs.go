@@ -14,14 +14,14 @@ func (f *Facts) EpochLoop(l *LoaderCall) *Place {
 	for _, s := range x.tree.Sites {
 		each, ok := s.Node.(*pyscan.For)
 		if ok && f.iterates(x, each, l) {
-			if outer := enclosingLoop(s); outer != nil && s.Def() == l.Site.Def() && !f.mutates(x, outer, l) {
+			if outer := enclosingLoop(s); outer != nil && s.Def() == l.Site.Def() && !l.Site.Under(outer) && !f.mutates(x, outer, l) {
 				return &Place{x.file, each.Header}
 			}
 		}
 	}
 	for _, c := range x.tree.Calls { // passed to a function that iterates it
 		outer := enclosingLoop(c)
-		if outer == nil || !f.passes(x, c, l) || f.mutates(x, outer, l) {
+		if outer == nil || l.Site.Under(outer) || !f.passes(x, c, l) || f.mutates(x, outer, l) {
 			continue
 		}
 		d := f.analysis.callee(x, c)
@@ -183,8 +183,8 @@ func (f *Facts) UsesCUDA(s *Site) bool {
 
 // NoLoaderHasWorkers reports whether the dataset of an item context has loaders in the project, and none of them has workers.
 func (f *Facts) NoLoaderHasWorkers(item *Heat) bool {
-	if item.Class == nil {
-		return false
+	if item.Class == nil { // a collate function: of any loader
+		return !f.MentionsInProject("num_workers")
 	}
 	loaders := f.LoadersOfDataset(item.Class)
 	for _, l := range loaders {
@@ -302,4 +302,37 @@ func (f *Facts) ObjectLists() []*Site {
 		}
 	}
 	return out
+}
+
+// KeptForItems reports whether what a call opens serves single items: it is bound to an attribute of self (the file, or an array in
+// it), or opened for every item. A file read as a whole once, in `__init__` or `process`, is not.
+func (f *Facts) KeptForItems(s *Site) bool {
+	if f.PerItem(s) != nil {
+		return true
+	}
+	at := s
+	for at.Parent != nil {
+		if sub, ok := at.Parent.Node.(*pyscan.Subscript); !ok || sub.Value != at.Node || isSlice(sub.Index) {
+			break
+		}
+		at = at.Parent
+	}
+	if at.Parent == nil {
+		return false
+	}
+	a, ok := at.Parent.Node.(*pyscan.Assign)
+	return ok && len(a.Targets) == 1 && isSelfName(rootOf(a.Targets[0]), selfOf(s.Def()))
+}
+
+// isSlice: `[:]`, `[()]`, `[...]` read an array as a whole.
+func isSlice(e pyscan.Expr) bool {
+	switch e := e.(type) {
+	case *pyscan.Slice:
+		return true
+	case *pyscan.Tuple:
+		return len(e.Elems) == 0
+	case *pyscan.Constant:
+		return e.Text == "..."
+	}
+	return false
 }

@@ -46,8 +46,12 @@ func newFacts(target Target, config Config) *Facts {
 		f.usesGPU = f.usesGPU || other.namesGPU
 		f.torch = f.torch || other.torch
 	}
+	f.torch = f.torch && (x.mentions("torch", "lightning") || !x.mentions(otherFrameworks...))
 	return f
 }
+
+// otherFrameworks are imports of code that trains without torch, beside torch code in the same project.
+var otherFrameworks = []string{"import mxnet", "from mxnet", "import tensorflow", "from tensorflow", "import jax", "from jax", "import paddle", "from paddle"}
 
 // Resolve is the dotted path an expression names through imports and aliases ("torch.cuda.synchronize"), "" for anything
 // else: locals, parameters, the project's own definitions.
@@ -94,6 +98,15 @@ func (f *Facts) IsTensor(e pyscan.Expr) bool { return f.Value(e).Kind == GPUTens
 
 // Hot is the context a site runs in every training step, nil if there is none in sight (guard g6).
 func (f *Facts) Hot(s *Site) *Heat {
+	h := f.HotOrSaving(s)
+	if h != nil && h.Saves {
+		return nil
+	}
+	return h
+}
+
+// HotOrSaving is Hot, also where the way leads through a function that writes a checkpoint.
+func (f *Facts) HotOrSaving(s *Site) *Heat {
 	h := f.analysis.heat(f.index, s)
 	if h != nil && h.Kind == InItem {
 		return nil

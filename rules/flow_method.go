@@ -105,7 +105,7 @@ func (f *flow) tensorMethod(base *Value, name string, a *arguments) *Value {
 		return f.to(base, a)
 	case name == "pin_memory":
 		return &Value{Kind: CPUTensor, Pinned: true, Made: base.Made}
-	case hostMethods[name]:
+	case hostMethods[name], strings.HasPrefix(name, "num_"):
 		return hostValue
 	case base.Kind == GPUOutput || base.Kind == Batch:
 		switch name {

@@ -350,6 +350,12 @@ func (f *Facts) TensorWork(loop *pyscan.For) pyscan.Expr {
 	var work pyscan.Expr
 	read := false
 	for _, s := range loop.Body {
+		if a, ok := s.(*pyscan.Assign); ok && len(a.Targets) == 1 { // k.data = k.data * m + q.data * (1 - m)
+			attr, isAttr := a.Targets[0].(*pyscan.Attribute)
+			if sum, isSum := a.Value.(*pyscan.BinOp); isSum && isAttr && attr.Attr == "data" && f.OnGPU(sum) {
+				work = outerCall(work, sum)
+			}
+		}
 		EachExprIn(s, func(e pyscan.Expr) bool {
 			call, ok := e.(*pyscan.Call)
 			if !ok {

@@ -15,7 +15,7 @@ import (
 //   - the chosen side of a conditional expression and the right side of `step % N == 0 and …`.
 //
 // The accumulation guard `(i + 1) % accum == 0` in front of an optimizer step marks the step; it is no period.
-// `if rank == 0` is none either.
+// `if rank == 0` is none either. What runs once or only in trouble is told apart in once.go.
 func (t *Tree) Periodic(s *Site) bool {
 	for at := s; at != nil; at = at.Parent {
 		up := at.Parent
@@ -25,8 +25,14 @@ func (t *Tree) Periodic(s *Site) bool {
 		if up == nil {
 			return false
 		}
+		if handlesError(at) {
+			return true
+		}
 		switch n := up.Node.(type) {
 		case *pyscan.If:
+			if at.Role == RoleBody && t.leavesLoop(n.Body, up) || at.Role == RoleElse && t.leavesLoop(n.Else, up) {
+				return true
+			}
 			if (at.Role == RoleBody && t.rare(n.Test, up, true) || at.Role == RoleElse && t.rare(n.Test, up, false)) && !marksOptimizerStep(n, at.Role) {
 				return true
 			}
@@ -148,6 +154,9 @@ func (t *Tree) rare(test pyscan.Expr, at *Site, want bool) bool {
 func (t *Tree) rareDepth(test pyscan.Expr, at *Site, want bool, depth int) bool {
 	if depth > 6 {
 		return false
+	}
+	if t.seldom(test, at, want) {
+		return true
 	}
 	switch e := test.(type) {
 	case *pyscan.UnaryOp:

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"regexp"
 	"sort"
 	"strings"
 
@@ -12,6 +13,28 @@ var lowPrecisionWords = []string{"autocast", "bfloat16", "bf16", "float16", "fp1
 
 // HalfPrecision reports whether the project trains or runs in half precision somewhere.
 func (f *Facts) HalfPrecision() bool { return f.MentionsInProject(lowPrecisionWords[:6]...) }
+
+// RunsInHalfPrecision reports whether this file, or one that imports it, trains or runs in half precision.
+func (f *Facts) RunsInHalfPrecision() bool {
+	if f.index.mentions(lowPrecisionWords[:6]...) {
+		return true
+	}
+	last := lastPart(f.index.module)
+	if last == "" {
+		return false
+	}
+	for _, x := range f.project.files {
+		if x != f.index && x.mentions(lowPrecisionWords[:6]...) && x.mentions("from "+last+" import", "."+last+" import", "import "+last) {
+			return true
+		}
+	}
+	return false
+}
+
+// MentionsTiedWeight reports whether the file assigns one module's weight to another.
+func (f *Facts) MentionsTiedWeight() bool { return tiedWeight.MatchString(f.File.Text) }
+
+var tiedWeight = regexp.MustCompile(`\.weight\s*=\s*[\w.\[\]]+\.weight\b|tie_weights`)
 
 // FullPrecisionTraining is the first training loop of the project's first training file, if the project trains on CUDA in
 // float32 without TF32 and that file is this one; nil otherwise. The first file by path speaks for the project.

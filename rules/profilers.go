@@ -87,7 +87,7 @@ func (f *Facts) followProfiler(u *ProfilerUse) {
 	until := def.End // the variable's next binding
 	for _, s := range f.named(u.Name) {
 		name, ok := s.Node.(*pyscan.Name)
-		if ok && name.ID == u.Name && s.Role == RoleTarget && s.Def() == def && name.Start > u.Call.End && !sameBinding(s, u) {
+		if ok && name.ID == u.Name && s.Role == RoleTarget && s.Def() == def && name.Start > u.Call.End && !sameBinding(s, u) && !otherBranch(s, u.Site) {
 			until = min(until, name.Start)
 		}
 	}
@@ -116,6 +116,23 @@ func (f *Facts) followProfiler(u *ProfilerUse) {
 			u.Escapes = true
 		}
 	}
+}
+
+// otherBranch reports whether a binding stands in a branch that the profiler's own binding is not in, such as the else of `if profile:`.
+func otherBranch(target, made *Site) bool {
+	for at := target.Statement(); at != nil && at.Parent != nil; at = at.Parent {
+		if _, ok := at.Parent.Node.(*pyscan.If); !ok {
+			continue
+		}
+		shared := false
+		for own := made; own.Parent != nil; own = own.Parent {
+			shared = shared || own.Parent == at.Parent && own.Role == at.Role
+		}
+		if !shared {
+			return true
+		}
+	}
+	return false
 }
 
 // sameBinding: `with profile(…) as p` binds its own name.

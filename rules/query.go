@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 
@@ -50,6 +51,40 @@ func (f *Facts) HostReadOf(call *pyscan.Call) *HostRead {
 		}
 	}
 	return nil
+}
+
+// KeepOnGPU is the fix that leaves a number on the GPU where it is only added up, collected or returned: `.detach()` in the place of
+// `.item()` or `float()`. It is none where the number is compared, printed or passed on.
+func (f *Facts) KeepOnGPU(s *Site, read *HostRead) []Fix {
+	if read.Copy || read.Method != nil && read.Method.Attr != "item" {
+		return nil
+	}
+	for up := range s.Ancestors() {
+		switch n := up.Node.(type) {
+		case *pyscan.BinOp, *pyscan.Comprehension, *pyscan.Keyword:
+			continue
+		case *pyscan.Call:
+			if name := lastName(n.Func); name == "sum" || name == "append" {
+				continue
+			}
+			return nil
+		case *pyscan.Assign, *pyscan.AugAssign, *pyscan.Return, *pyscan.ExprStmt:
+		default:
+			return nil
+		}
+		break
+	}
+	title := fmt.Sprintf("Keep `%s` on the GPU: `.detach()`, and read the total once", f.Line(read.Tensor))
+	if read.Method != nil {
+		return []Fix{{Title: title, Safety: Unsafe, Edits: []TextEdit{{File: f.File, Span: read.Method.AttrSpan, New: "detach"}}}}
+	}
+	text := f.Text(read.Tensor)
+	switch read.Tensor.(type) {
+	case *pyscan.Call, *pyscan.Name, *pyscan.Attribute, *pyscan.Subscript:
+	default:
+		text = "(" + text + ")"
+	}
+	return []Fix{{Title: title, Safety: Unsafe, Edits: []TextEdit{{File: f.File, Span: s.Range(), New: text + ".detach()"}}}}
 }
 
 // InsideHostRead reports whether the read's value goes straight into another read (`x.cpu().item()`, `float(x.item())`).
@@ -219,6 +254,22 @@ func (f *Facts) TensorTests() []*Site {
 		}
 	}
 	return out
+}
+
+// BehindTensorTest reports whether a site runs only if a test of a GPU tensor's value says so.
+func (f *Facts) BehindTensorTest(s *Site) bool {
+	for at := s; at.Parent != nil; at = at.Parent {
+		branch, ok := at.Parent.Node.(*pyscan.If)
+		if !ok || at.Role != RoleBody {
+			continue
+		}
+		var tests []*Site
+		f.tensorTest(branch.Test, &tests)
+		if len(tests) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (f *Facts) tensorTest(e pyscan.Expr, out *[]*Site) {

@@ -20,7 +20,7 @@ var Rule = &rules.Rule{
 	Name:      "gemm-dims-not-multiple-of-8",
 	Summary:   "a Linear layer's size is no multiple of 8 under half precision",
 	Severity:  rules.Warning,
-	Fix:       rules.NoFix,
+	Fix:       rules.Unsafe,
 	NeedsGPU:  true,
 	Price:     rules.PriceKernels,
 	HostStays: true,
@@ -29,7 +29,7 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	if p.InTests() || !p.HalfPrecision() {
+	if p.InTests() || !p.RunsInHalfPrecision() {
 		return
 	}
 	for _, at := range p.Tree.Calls {
@@ -42,7 +42,7 @@ func check(p *rules.Pass) {
 		case in >= 32 && in%8 != 0:
 			p.Report(at, rules.Finding{Message: message(p, at, "in_features", in)})
 		case out >= 256 && out%8 != 0:
-			p.Report(at, rules.Finding{Message: message(p, at, "out_features", out)})
+			p.Report(at, rules.Finding{Message: message(p, at, "out_features", out), Fixes: pad(p, call, out)})
 		case out > 1 && out%8 != 0: // a classifier's head: small, but the padding is paid each step
 			p.Report(at, rules.Finding{Severity: rules.Hint, Message: message(p, at, "out_features", out)})
 		}
@@ -64,4 +64,16 @@ func size(e pyscan.Expr) int {
 		return 0
 	}
 	return n
+}
+
+// pad makes the layer wider by outputs that no target names. A layer whose weight is tied to another's keeps its size.
+func pad(p *rules.Pass, call *pyscan.Call, out int) []rules.Fix {
+	if p.MentionsTiedWeight() {
+		return nil
+	}
+	padded := strconv.Itoa((out + 7) / 8 * 8)
+	return []rules.Fix{{
+		Title: fmt.Sprintf("Pad the outputs to %s", padded), Safety: rules.Unsafe,
+		Edits: []rules.TextEdit{p.Tree.Replace(rules.Argument(call, 1, "out_features"), padded)},
+	}}
 }

@@ -37,6 +37,9 @@ func check(p *rules.Pass) {
 		if at.Role == rules.RoleDecorator && at.Def().Name == "<module>" || loop == nil && hot == nil {
 			continue
 		}
+		if call, ok := at.Node.(*pyscan.Call); ok && loop != nil && len(call.Args) > 0 && p.BoundInLoop(loop, call.Args[0], at.Statement().Node.(pyscan.Stmt)) {
+			continue // another model in every turn: a comparison of configurations
+		}
 		f := rules.Finding{Fixes: hoist(p, at, loop)}
 		when := "in every turn of the training loop"
 		if hot != nil {

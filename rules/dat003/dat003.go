@@ -17,7 +17,7 @@ var Rule = &rules.Rule{
 	Name:     "loader-restarted-in-loop",
 	Summary:  "a loader is made or restarted in every training step",
 	Severity: rules.Warning,
-	Fix:      rules.NoFix,
+	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceData,
 	Page:     page,
@@ -26,12 +26,12 @@ var Rule = &rules.Rule{
 
 func check(p *rules.Pass) {
 	for _, at := range p.Tree.Calls {
-		what := ""
+		what, fixes := "", []rules.Fix(nil)
 		switch {
 		case p.Resolve(at.Call().Func) == "torch.utils.data.DataLoader":
-			what = "makes a new DataLoader"
+			what, fixes = "makes a new DataLoader", p.Hoist(at, "Make the DataLoader once, before the loop")
 		case p.RestartsLoader(at):
-			what = "starts the loader again for one batch"
+			what, fixes = "starts the loader again for one batch", p.DrawFromOne(at)
 		default:
 			continue
 		}
@@ -40,6 +40,7 @@ func check(p *rules.Pass) {
 			continue
 		}
 		p.ReportHot(at, hot, rules.Finding{
+			Fixes:   fixes,
 			Message: fmt.Sprintf("`%s` %s %s (shuffling, worker processes, empty queues): make the iterator once before the loop and call `next` on it", p.Line(at), what, hot.When()),
 		}, rules.NotPeriodic)
 	}

@@ -17,7 +17,7 @@ var Rule = &rules.Rule{
 	Name:     "reopen-file-per-item",
 	Summary:  "a dataset opens the same file again for every item",
 	Severity: rules.Warning,
-	Fix:      rules.NoFix,
+	Fix:      rules.Unsafe,
 	Price:    rules.PriceData,
 	Page:     page,
 	Check:    check,
@@ -30,10 +30,15 @@ func check(p *rules.Pass) {
 			continue
 		}
 		item := p.PerItem(at)
-		if item == nil || p.DependsOnItem(at, path) || p.BehindNoneTest(at) {
+		if item == nil || p.DependsOnItem(at, path) || p.BehindNoneTest(at) || p.Periodic(at) {
 			continue
 		}
+		var fixes []rules.Fix
+		if item.Class != nil {
+			fixes = p.OpenOnce(at)
+		}
 		p.ReportHot(at, item, rules.Finding{
+			Fixes:   fixes,
 			Message: fmt.Sprintf("`%s` opens the same file %s: open it once per worker, on first use, and keep it", p.Line(at), item.When()),
 		})
 	}

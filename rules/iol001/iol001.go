@@ -30,7 +30,7 @@ func check(p *rules.Pass) {
 		if !saves(p, at.Call()) || p.UnderComparison(at) {
 			continue
 		}
-		hot := p.Hot(at)
+		hot := p.HotOrSaving(at)
 		if hot == nil || hot.Kind != rules.InLoop && hot.Kind != rules.Reached && hot.Kind != rules.InHook || p.InEvaluation(at) {
 			continue
 		}

@@ -18,7 +18,7 @@ var Rule = &rules.Rule{
 	Name:     "per-parameter-python-loop",
 	Summary:  "a Python loop launches kernels parameter by parameter in every step",
 	Severity: rules.Warning,
-	Fix:      rules.NoFix,
+	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceHost,
 	Page:     page,
@@ -39,7 +39,12 @@ func check(p *rules.Pass) {
 		if hot == nil || hot.Kind == rules.OptimizerStep || hot.Kind == rules.InForward {
 			continue
 		}
+		var fixes []rules.Fix
+		if edit, ok := p.Foreach(loop); ok {
+			fixes = []rules.Fix{{Title: "Use `torch._foreach_*` on lists of the parameters", Safety: rules.Unsafe, Edits: []rules.TextEdit{edit}}}
+		}
 		p.ReportHot(at, hot, rules.Finding{
+			Fixes:   fixes,
 			Span:    loop.Header,
 			Message: fmt.Sprintf("this loop launches kernels for each parameter %s (`%s`): gather the parameters in lists and use the `torch._foreach_*` form, which handles many per launch", hot.When(), p.Line(work)),
 			Related: []rules.Related{{File: p.File, Span: work.Range(), Message: "one or more kernels per parameter"}},

@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 
+	"stepline/pyscan"
 	"stepline/rules"
 )
 
@@ -34,7 +35,7 @@ func check(p *rules.Pass) {
 			continue
 		}
 		k := rules.Keyword(call, "max_norm")
-		if k == nil || rules.IsNone(k.Value) {
+		if k == nil || rules.IsNone(k.Value) || passedOn(k.Value) {
 			continue
 		}
 		p.Report(at, rules.Finding{
@@ -42,4 +43,15 @@ func check(p *rules.Pass) {
 			Message: fmt.Sprintf("`%s` renormalises the looked-up rows of the weight in place on every forward pass, before the lookup: extra kernels each time, and autograd forbids other uses of the weight in between", p.File.Text[k.Start:k.End]),
 		})
 	}
+}
+
+// passedOn: a layer that wraps another hands on its setting, which is None unless someone sets it.
+func passedOn(e pyscan.Expr) bool {
+	switch e := e.(type) {
+	case *pyscan.Name:
+		return e.ID == "max_norm"
+	case *pyscan.Attribute:
+		return e.Attr == "max_norm"
+	}
+	return false
 }

@@ -23,6 +23,9 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
+	if p.InTests() {
+		return
+	}
 	for _, u := range p.Profilers() {
 		stack, shapes, memory := rules.Keyword(u.Call, "with_stack"), rules.Keyword(u.Call, "record_shapes"), rules.Keyword(u.Call, "profile_memory")
 		if stack == nil || shapes == nil || memory == nil || !rules.IsTrue(stack.Value) || !rules.IsTrue(shapes.Value) || !rules.IsTrue(memory.Value) {

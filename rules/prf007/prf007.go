@@ -4,6 +4,7 @@ package prf007
 import (
 	_ "embed"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"stepline/pyscan"
@@ -31,6 +32,9 @@ func check(p *rules.Pass) {
 	}
 	for _, at := range p.Tree.Calls {
 		call := at.Call()
+		if !strings.Contains(p.Text(call.Func), "anomaly") && !strings.HasSuffix(p.Text(call.Func), "Trainer") || askedFor(p, at) {
+			continue
+		}
 		switch path := p.Resolve(call.Func); {
 		case (path == "torch.autograd.set_detect_anomaly" || path == "torch.autograd.anomaly_mode.set_detect_anomaly") && rules.IsTrue(rules.Argument(call, 0, "mode")):
 			f := rules.Finding{Message: anomaly(p, at)}
@@ -63,6 +67,19 @@ func check(p *rules.Pass) {
 		p.Report(s.Site, rules.Finding{Span: s.NameSpan, Message: message, Fixes: p.DeleteSetting(s)}, rules.NotPeriodic)
 	}
 }
+
+// askedFor reports whether a switch is thrown by a setting that names it: `if config.detect_anomaly:`.
+func askedFor(p *rules.Pass, at *rules.Site) bool {
+	for up := at; up.Parent != nil; up = up.Parent {
+		branch, ok := up.Parent.Node.(*pyscan.If)
+		if ok && up.Role == rules.RoleBody && switchWords.MatchString(p.Text(branch.Test)) {
+			return true
+		}
+	}
+	return false
+}
+
+var switchWords = regexp.MustCompile(`(?i)anomal|debug|nan`)
 
 func anomaly(p *rules.Pass, at *rules.Site) string {
 	return fmt.Sprintf("`%s` makes autograd keep a stack for every operation and check every gradient for NaN, which waits for the GPU each time: drop it once the NaN is found", p.Line(at))

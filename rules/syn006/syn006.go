@@ -17,7 +17,7 @@ var Rule = &rules.Rule{
 	Name:     "grad-norm-item-loop",
 	Summary:  "one host wait per parameter to compute a norm or check",
 	Severity: rules.Warning,
-	Fix:      rules.NoFix,
+	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceSync,
 	Page:     page,
@@ -39,6 +39,7 @@ func check(p *rules.Pass) {
 			continue
 		}
 		p.ReportHot(at, hot, rules.Finding{
+			Fixes:   p.KeepOnGPU(at, read),
 			Message: fmt.Sprintf("`%s` waits for the GPU once per parameter %s: collect the tensors and read one number (`torch.nn.utils.get_total_norm`, `torch._foreach_norm`, or what `clip_grad_norm_` returns)", p.Line(at), hot.When()),
 			Related: []rules.Related{{File: p.File, Span: p.HeaderSpan(loop), Message: "the loop over the parameters"}},
 		}, rules.NotPeriodic)

@@ -39,6 +39,9 @@ func check(p *rules.Pass) {
 		if v.Kind != rules.CPUTensor || !v.Unpinned {
 			continue
 		}
+		if p.InDefNamed(at, "__init__") && p.Hot(at) == nil {
+			continue // one copy, while the model is made
+		}
 		p.Report(at, rules.Finding{
 			Message: fmt.Sprintf("`%s` is in ordinary host memory: `non_blocking=True` skips a wait, but the copy itself goes through the driver's pinned buffer and does not overlap with kernels; pin the tensor where it is made", p.Line(tensor)),
 			Fixes:   fixes(p, v),

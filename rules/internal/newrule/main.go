@@ -1,5 +1,5 @@
 // Command newrule scaffolds a rule: `go run ./rules/internal/newrule DAT011 my-rule-name` makes rules/dat011 with the Go
-// file, the page, the fixture and the test, and lists it in the catalog.
+// file, the page and the fixture, and lists it in the catalog, whose test runs the fixture.
 package main
 
 import (
@@ -52,7 +52,6 @@ func scaffold(id, name string) error {
 	fill := strings.NewReplacer("PKG", pkg, "ID", id, "NAME", name)
 	files := map[string]string{
 		pkg + ".go":               ruleTemplate,
-		pkg + "_test.go":          testTemplate,
 		"doc.md":                  pageTemplate,
 		"testdata/" + pkg + ".py": fixtureTemplate,
 	}
@@ -97,17 +96,6 @@ func check(p *rules.Pass) {
 		_ = at // report with p.Report(at, rules.Finding{…}, guards…)
 	}
 }
-`
-
-const testTemplate = `package PKG
-
-import (
-	"testing"
-
-	"stepline/rules/internal/rulestest"
-)
-
-func TestRule(t *testing.T) { rulestest.Run(t, Rule) }
 `
 
 const pageTemplate = `# ID NAME

@@ -36,21 +36,19 @@ var update = flag.Bool("update", false, "write the golden files of fixes")
 // Sections are the headings every rule's page has, in order.
 var Sections = []string{"What it does", "Why it costs", "Example", "Instead", "When it stays silent", "Fix safety", "What a trace shows", "References"}
 
-// Run checks a rule's page and every fixture in testdata.
-func Run(t *testing.T, rule *rules.Rule) {
+// Run checks a rule's page and every fixture in its folder's testdata.
+func Run(t *testing.T, rule *rules.Rule, folder string) {
 	t.Helper()
 	checkPage(t, rule)
-	entries, err := os.ReadDir("testdata")
+	testdata := filepath.Join(folder, "testdata")
+	entries, err := os.ReadDir(testdata)
 	if err != nil {
 		t.Fatal(err)
 	}
 	positives := 0
 	for _, e := range entries {
-		switch {
-		case e.IsDir():
-			t.Run(e.Name(), func(t *testing.T) { positives += runFixture(t, rule, filepath.Join("testdata", e.Name())) })
-		case strings.HasSuffix(e.Name(), ".py"):
-			t.Run(e.Name(), func(t *testing.T) { positives += runFixture(t, rule, filepath.Join("testdata", e.Name())) })
+		if e.IsDir() || strings.HasSuffix(e.Name(), ".py") {
+			t.Run(e.Name(), func(t *testing.T) { positives += runFixture(t, rule, filepath.Join(testdata, e.Name())) })
 		}
 	}
 	if positives == 0 {

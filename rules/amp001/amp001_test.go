@@ -1,9 +1,0 @@
-package amp001
-
-import (
-	"testing"
-
-	"stepline/rules/internal/rulestest"
-)
-
-func TestRule(t *testing.T) { rulestest.Run(t, Rule) }

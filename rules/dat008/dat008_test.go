@@ -1,9 +1,0 @@
-package dat008
-
-import (
-	"testing"
-
-	"stepline/rules/internal/rulestest"
-)
-
-func TestRule(t *testing.T) { rulestest.Run(t, Rule) }

@@ -1,0 +1,9 @@
+from mxnet import nd, gluon
+
+
+def train(model, trainer, loader):
+    for x in loader:
+        loss = model(x.as_in_context(device)).mean()
+        loss.backward()
+        trainer.step(1)
+        loss.item()
