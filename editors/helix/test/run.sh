@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # run.sh STEPLINE: a real Helix (Debian trixie's, 25.01) in a terminal, with the languages.toml and config.toml of this folder,
-# on the gpt script beside its trace; it is driven by keys and its screen is read back. Ends with `N passed, N failed`.
+# on the gpt script, whose trace is recorded after it was opened; it is driven by keys and its screen is read back. Ends with
+# `N passed, N failed`.
 set -uo pipefail
 stepline=$(readlink -f "${1:?the program stepline}")
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,7 +19,7 @@ fi
 scratch=$(mktemp -d)
 mkdir -p "$scratch/config/helix" "$scratch/bin" "$scratch/work"
 cp "$here/../languages.toml" "$here/../config.toml" "$scratch/config/helix/"
-cp "$repository/testdata/traces/gpt/gpt.py" "$repository/testdata/traces/gpt/trace.json.gz" "$scratch/work/"
+cp "$repository/testdata/traces/gpt/gpt.py" "$scratch/work/"
 ln -s "$stepline" "$scratch/bin/stepline" # the configuration finds it on PATH
 helix=(env -C "$scratch/work" HOME="$scratch" XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" PATH="$scratch/bin:$PATH"
   HELIX_RUNTIME="$folder/root/usr/lib/hx/runtime" TERM=xterm-256color COLORTERM=truecolor "$folder/run" usr/bin/hx)
@@ -27,7 +28,12 @@ health() { "${helix[@]}" --health python | grep -F "stepline"; }
 started() { drawn "return self.proj(y)"; }
 # Waits until the cursor is there, so that no key arrives while Helix moves.
 go_to() { type_text ":$1" && keys Enter && drawn "sel  $1:1"; }
-finding_under_cursor() { go_to 111 && drawn "waits for the GPU once per parameter in every training" && drawn "it leaves the GPU" && drawn "the host waits 482 µs"; }
+finding() { go_to 111 && drawn "waits for the GPU once per parameter in every training" && is_gone "it leaves the GPU"; }
+# As a recorder does: a folder of its own, then the trace. Helix itself tells of no file but those that it saved.
+priced() {
+  mkdir -p "$scratch/work/runs/new" && cp "$repository/testdata/traces/gpt/trace.json.gz" "$scratch/work/runs/new/train.trace.json.gz" &&
+    drawn "it leaves the GPU" && drawn "the host waits 482 µs"
+}
 hints() { go_to 63 && drawn "return self.down(F.gelu(self.up(x))) 3.58 ms · 22 %"; }
 hover() {
   keys z t Space k && drawn "3.58 ms on the GPU a step" && drawn "GPU forward | 1.12 ms" && drawn "GPU backward | 2.46 ms" && keys Escape && gone "GPU forward"
@@ -42,7 +48,8 @@ unload() { go_to 111 && type_text ":lsp-workspace-command stepline.unloadTrace" 
 check "hx --health finds the server" health
 terminal_start "${helix[@]}" gpt.py
 check "Helix opens the script" started
-check "a finding stands under its line with its price" finding_under_cursor
+check "a finding stands under its line" finding
+check "a recording is loaded when it is written, and prices the finding" priced
 check "line ends show GPU time and share" hints
 check "the hover has the numbers" hover
 check "findings are in the picker" picker
