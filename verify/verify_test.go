@@ -232,16 +232,14 @@ func TestInterrupted(t *testing.T) {
 	before := state(t, folder)
 	o := options(t, folder)
 	marker := filepath.Join(t.TempDir(), "started")
+	if out, err := exec.Command("mkfifo", marker).CombinedOutput(); err != nil {
+		t.Skipf("no named pipe: %v %s", err, out)
+	}
 	o.Command = []string{"sh", "-c", "echo $$ >" + marker + "; sleep 600 & sleep 600"}
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
-		for {
-			if _, err := os.Stat(marker); err == nil {
-				cancel()
-				return
-			}
-			time.Sleep(time.Millisecond)
-		}
+		_, _ = os.ReadFile(marker) // waits for the command to write
+		cancel()
 	}()
 	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)

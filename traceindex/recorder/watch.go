@@ -35,10 +35,13 @@ const triggerFile = "capture-now"
 
 var condition = regexp.MustCompile(`^(nan|step\s*>\s*((\d+(\.\d+)?)\s*\*\s*)?(p\d{1,2}|median|mean|\d+(\.\d+)?\s*(us|ms|s)))$`)
 
+// separator stands between conditions of which any is enough; they may also be texts of their own.
+var separator = regexp.MustCompile(`[,|]`)
+
 // check finds what the Python part would not take.
 func (w *Watch) check() error {
 	for _, text := range w.When {
-		for part := range strings.SplitSeq(text, ",") {
+		for _, part := range separator.Split(text, -1) {
 			if !condition.MatchString(strings.TrimSpace(part)) {
 				return fmt.Errorf("%q is no condition: write nan, step>1.2*p95 (or p50, median, mean), or step>250ms (or us, s)", part)
 			}

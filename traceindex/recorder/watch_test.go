@@ -253,7 +253,7 @@ func TestPythonAPI(t *testing.T) {
 
 func TestWatchConditions(t *testing.T) {
 	for text, fine := range map[string]bool{
-		"nan": true, "step>1.2*p95": true, "step > 2 * median": true, "step>250ms": true, "step>p99,nan": true, "step>1.5*mean": true,
+		"nan": true, "step>1.2*p95": true, "step > 2 * median": true, "step>250ms": true, "step>p99,nan": true, "step>1.2*p95|nan": true, "nan|": false, "step>1.5*mean": true,
 		"step": false, "step>": false, "step>2*p": false, "step<1ms": false, "loss>3": false, "": false, "step>250": false,
 	} {
 		if err := (&Watch{When: []string{text}}).check(); (err == nil) != fine {

@@ -191,5 +191,5 @@ def conditions(texts):
     """The StepConditions among the texts, and whether losses are looked at."""
     if isinstance(texts, str):
         texts = [texts]
-    parts = [part.strip() for text in texts for part in text.split(",")]
+    parts = [part.strip() for text in texts for part in re.split("[,|]", text)]
     return [StepCondition(part) for part in parts if part != "nan"], "nan" in parts
