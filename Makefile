@@ -16,7 +16,7 @@ FUZZTIME ?= 10s
 # Packages whose job is concurrency are tested under the race detector; it makes everything ten times slower.
 RACE_PACKAGES := ./lsp/... ./analysis/...
 
-.PHONY: demo build install test soak test-editors fuzz bench vet vsix clean
+.PHONY: demo build install release test soak test-release test-monitoring test-editors fuzz bench vet vsix site test-ranks clean
 
 build: bin/stepline
 
@@ -34,6 +34,10 @@ install: build
 	@install -d "$${PREFIX:-$$HOME/.local}/bin"
 	@install -m 755 bin/stepline "$${PREFIX:-$$HOME/.local}/bin/stepline"
 	@echo "installed $${PREFIX:-$$HOME/.local}/bin/stepline"
+
+# Archives, Python wheels, bills of materials, VS Code extensions and checksums for every platform: dist/.
+release:
+	@VERSION="$(VERSION)" ./scripts/release.sh
 
 vet:
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { echo "gofmt would change:"; gofmt -l $$(git ls-files '*.go'); exit 1; }
@@ -53,6 +57,14 @@ vsix:
 soak:
 	@STEPLINE_SOAK=1 $(GO) test -count=1 -timeout 9m -run '^TestSoak$$' ./lsp
 
+# A release of this platform, installed and used as people do.
+test-release:
+	@STEPLINE_RELEASE=1 $(GO) test -count=1 -timeout 15m -run 'TestRelease|TestGoInstall' ./packaging
+
+# Alert rules by promtool; a real Prometheus answers the dashboard's queries.
+test-monitoring: build
+	@./scripts/test-monitoring.sh bin/stepline
+
 fuzz:
 	@./scripts/fuzz.sh "$(FUZZTIME)"
 
@@ -60,6 +72,15 @@ fuzz:
 bench: build
 	@./scripts/ruff.sh >/dev/null || echo "bench: ruff could not be installed and is left out" >&2
 	@$(GO) run ./bench -stepline bin/stepline
+	@$(GO) run ./bench/ranks -stepline bin/stepline
+
+# The documentation as static pages: dist/site/index.html.
+site:
+	@$(GO) run ./docs/site
+
+# The SQL files and the Spark job for runs of many ranks, held against stepline's report (DuckDB and Spark from PyPI, Java).
+test-ranks: build
+	@./scripts/ranks-test.sh bin/stepline
 
 clean:
 	@rm -rf bin dist .cache

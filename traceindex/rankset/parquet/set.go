@@ -160,6 +160,18 @@ func (m *member) readTables(d *decoder, rank *rankset.Rank, tables []string) (or
 	return from, nil
 }
 
+// Read is everything the set at dir has of one rank.
+func Read(dir string, number int) (*rankset.Rank, error) {
+	rank := &rankset.Rank{Number: number}
+	m := member{dir: dir, head: rank}
+	names := make([]string, len(Tables))
+	for i := range Tables {
+		names[i] = Tables[i].Name
+	}
+	_, err := m.readTables(newDecoder(), rank, names)
+	return rank, err
+}
+
 // dropDoubles keeps the latest of ranks that are in several folders.
 func (s *Set) dropDoubles() {
 	slices.SortStableFunc(s.ranks, func(x, y member) int {
