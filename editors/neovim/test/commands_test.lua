@@ -172,11 +172,9 @@ return {
     vim.cmd("bwipeout")
   end },
 
-  { ":help stepline", function()
-    vim.cmd("helptags " .. vim.env.PLUGIN .. "/doc")
+  { ":help stepline, whose tags setup made", function()
     vim.cmd("help stepline-setup")
     h.contains(current_text(), "require(\"stepline\").setup{")
     vim.cmd("close")
-    vim.fn.delete(vim.env.PLUGIN .. "/doc/tags")
   end },
 }

@@ -4,6 +4,15 @@ local M = {}
 
 local config = require("stepline.config")
 
+--- Makes `:help stepline` work where no plugin manager has made the tags.
+local function ensure_help_tags()
+  local page = vim.api.nvim_get_runtime_file("doc/stepline.txt", false)[1]
+  local doc = page and vim.fs.dirname(page)
+  if doc and vim.fn.filewritable(doc) == 2 and not vim.uv.fs_stat(vim.fs.joinpath(doc, "tags")) then
+    pcall(vim.cmd.helptags, vim.fn.fnameescape(doc))
+  end
+end
+
 --- Starts stepline for every Python buffer, now and later.
 --- @param options table|nil see :help stepline-setup
 function M.setup(options)
@@ -15,6 +24,7 @@ function M.setup(options)
   for _, problem in ipairs(problems) do
     vim.notify("stepline: " .. problem, vim.log.levels.WARN)
   end
+  ensure_help_tags()
   require("stepline.heat").define_highlights()
   require("stepline.server").enable()
 end
