@@ -75,6 +75,15 @@ func (c *traceCosts) lineMap(file *pyscan.File) *LineMap {
 	return m
 }
 
+// LineMap maps the lines of a file at load to those of the file as it is now, nil where the trace did not run it. The map of each
+// version of a file is made once.
+func (l *Loaded) LineMap(file *pyscan.File) *LineMap {
+	if c, ok := l.costs.(*traceCosts); ok {
+		return c.lineMap(file)
+	}
+	return nil
+}
+
 // Measure implements rules.Costs: it sums what the lines of the span cost, as they stood when the trace was loaded. Code
 // that changed since was not measured.
 func (c *traceCosts) Measure(q rules.Question) rules.Cost {

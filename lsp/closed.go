@@ -11,6 +11,7 @@ import (
 	"go.lsp.dev/protocol"
 	"golang.org/x/sync/errgroup"
 
+	"stepline/analysis"
 	"stepline/pyscan"
 	"stepline/rules"
 )
@@ -223,9 +224,10 @@ type closedChecks struct {
 }
 
 type closedFolder struct {
-	project  *rules.Project
-	trace    *loadedTrace
-	findings map[*pyscan.File][]rules.Finding
+	workspace *analysis.Workspace
+	project   *rules.Project
+	trace     *loadedTrace
+	findings  map[*pyscan.File][]rules.Finding
 }
 
 func (c *closedChecks) lock(ctx context.Context) error {
@@ -242,15 +244,35 @@ func (c *closedChecks) unlock() { <-c.held }
 // outdated tells whether what is known of a folder's closed files is of an older project.
 func (c *closedChecks) outdated(f *folder) bool {
 	k := c.roots[f.root]
-	return k != nil && k.project != f.workspace.Project()
+	return k != nil && !sameTexts(k.project, f.workspace.Project())
+}
+
+// sameTexts tells whether two projects hold the same texts under the same paths, as when a file was opened and not yet changed.
+func sameTexts(a, b *rules.Project) bool {
+	if a == b || a == nil || b == nil {
+		return a == b
+	}
+	before := map[string]*pyscan.File{}
+	for _, file := range a.Files() {
+		before[file.Path] = file
+	}
+	now := b.Files()
+	return len(now) == len(before) && !slices.ContainsFunc(now, func(file *pyscan.File) bool {
+		old := before[file.Path]
+		return old == nil || old != file && old.Text != file.Text
+	})
 }
 
 // of is what is known of a folder's closed files in its project as it is now.
 func (c *closedChecks) of(f *folder) *closedFolder {
 	k := c.roots[f.root]
-	if project := f.workspace.Project(); k == nil || k.project != project || k.trace != f.trace {
-		k = &closedFolder{project, f.trace, map[*pyscan.File][]rules.Finding{}}
-		c.roots[f.root] = k
+	project := f.workspace.Project()
+	switch {
+	case k == nil || k.trace != f.trace || k.workspace != f.workspace || !sameTexts(k.project, project):
+		k = &closedFolder{f.workspace, project, f.trace, map[*pyscan.File][]rules.Finding{}}
+	case k.project != project:
+		k = &closedFolder{f.workspace, project, f.trace, k.findings}
 	}
+	c.roots[f.root] = k
 	return k
 }

@@ -17,6 +17,7 @@ import (
 	"stepline/report"
 	"stepline/rules"
 	"stepline/rules/catalog"
+	"stepline/traceindex"
 )
 
 // commandHandlers are the commands a client may execute. The context ends with the request, the bytes are its progress token.
@@ -49,7 +50,7 @@ func (s *server) executeCommand(ctx context.Context, params []byte) (wire.Reply,
 	return handle(s, ctx, p.Arguments, p.Token)
 }
 
-// commandLoadTrace takes [uri-or-path, …] or [{"traces": [uri-or-path, …], "folder": uri}] and answers {"trace": {…}}.
+// commandLoadTrace takes [uri-or-path, …] or [{"traces": [uri-or-path, …], "folder": uri}] and answers {"trace": {…}, "warnings": […]}.
 func (s *server) commandLoadTrace(ctx context.Context, arguments []json.RawMessage, token []byte) (wire.Reply, error) {
 	names, folderURI, err := traceArguments(arguments)
 	if err != nil {
@@ -78,7 +79,11 @@ func (s *server) commandLoadTrace(ctx context.Context, arguments []json.RawMessa
 		case d.err != nil:
 			return nil, failed("%v", d.err)
 		}
-		return rawJSON{map[string]any{"trace": report.NewTraceSummary(d.trace.loaded.Costs.Summary)}}, nil
+		warnings := d.trace.loaded.Warnings()
+		if warnings == nil {
+			warnings = []traceindex.Warning{}
+		}
+		return rawJSON{map[string]any{"trace": report.NewTraceSummary(d.trace.loaded.Costs.Summary), "warnings": warnings}}, nil
 	}}, nil
 }
 

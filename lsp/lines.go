@@ -123,9 +123,12 @@ func (f *folder) linesOf(d *document, file *pyscan.File) *lineView {
 
 func (c *fileCosts) view(t *loadedTrace, file *pyscan.File) *lineView {
 	v := &lineView{trace: t}
-	m := &analysis.LineMap{}
-	if source := c.source(); source != nil {
-		m = analysis.FollowLines(source, file)
+	m := t.loaded.LineMap(file)
+	if m == nil { // known by a log or a snapshot alone
+		m = &analysis.LineMap{}
+		if source := c.source(); source != nil {
+			m = analysis.FollowLines(source, file)
+		}
 	}
 	v.changed = m.Changed
 	for _, l := range c.lines {

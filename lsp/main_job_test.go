@@ -228,8 +228,15 @@ func TestBrokenTracesEndInOneClearMessageAndLintGoesOn(t *testing.T) {
 			}
 			t.Log(err)
 		}
-		var loaded struct{ Trace struct{ Files []string } }
+		var loaded struct {
+			Trace    struct{ Files []string }
+			Warnings []struct{ Code string }
+		}
 		c.must("workspace/executeCommand", object{"command": "stepline.loadTrace", "arguments": []any{"cut.json.gz"}}, &loaded)
+		told := c.received("window/showMessage")
+		if len(loaded.Warnings) == 0 || len(told) != 1 || !strings.Contains(string(told[0].Params), "cut.json.gz") {
+			t.Errorf("a cut trace: warnings %+v, messages %+v", loaded.Warnings, told)
+		}
 		_, after := c.published(uri)
 		if d := cmp.Diff(places(before), places(after)); d != "" {
 			t.Errorf("findings changed (-before +after)\n%s", d)

@@ -111,6 +111,12 @@ func FuzzMessages(f *testing.F) {
 		`{"jsonrpc":"2.0","method":"notebookDocument/didChange","params":{"notebookDocument":{"uri":"file:///n.ipynb","version":2},"change":{"cells":{"structure":{"array":{"start":-1,"deleteCount":99,"cells":[{"kind":2,"document":"c"}]}}}}}}`,
 		`{"jsonrpc":"2.0","id":"a","method":"workspace/executeCommand","params":{"command":"stepline.ignoreLine","arguments":["file:///x.py",4294967295]}}`,
 		`{"jsonrpc":"2.0","method":"workspace/didChangeConfiguration","params":{"settings":{"stepline":{"rules":{"select":[1]},"inlayHints":3}}}}`,
+		`{"jsonrpc":"2.0","id":1e3,"method":"textDocument/inlayHint","params":{"textDocument":{"uri":"file:///x.py"},"range":{"start":{"line":9,"character":9},"end":{"line":0,"character":0}}}}`,
+		`{"jsonrpc":"2.0","method":"workspace/didChangeWorkspaceFolders","params":{"event":{"added":[{"uri":"file:///nowhere/at/all"},{"uri":"git:/x"}],"removed":[{"uri":""},null]}}}`,
+		`{"jsonrpc":"2.0","id":"p","method":"workspace/diagnostic","params":{"previousResultIds":[{"uri":"file:///x.py","value":null}],"partialResultToken":1}}`,
+		`{"jsonrpc":"2.0","id":2,"method":"stepline/lineCosts","params":{"textDocument":{"uri":"file:///x.py"},"range":{"start":{"line":0},"end":null}}}`,
+		`{"jsonrpc":"2.0","method":"notebookDocument/didOpen","params":{"notebookDocument":{"uri":"n","version":-1,"cells":[{"kind":2,"document":"c"},{"kind":2,"document":"c"}]},"cellTextDocuments":[{"uri":"c","text":"%%bash\n!"}]}}`,
+		`{"jsonrpc":"2.0","id":null,"result":{"title":"Load"}}`,
 		`[{"jsonrpc":"2.0","id":5,"method":"codeAction/resolve","params":{"data":{"kind":"fix","uri":"file:///x.py","version":1,"rule":"IOL003","start":-1,"end":2,"fix":7}}}]`,
 	} {
 		f.Add(seed)
@@ -127,7 +133,11 @@ func FuzzMessages(f *testing.F) {
 			c.raw("\r\n") // a body that is cut short by the fuzzer must not swallow what follows
 			uri := "file:///nowhere/alive.py"
 			c.open(uri, "import torch\nx = torch.load(p)\n")
-			if _, found := c.published(uri); len(found) == 0 && !strings.Contains(body, "onfiguration") {
+			_, found := c.published(uri)
+			if c.server.pulls.Load() {
+				_, _, found = c.pull(uri, nil)
+			}
+			if len(found) == 0 && !strings.Contains(body, "onfiguration") {
 				t.Errorf("after %q the session no longer works", body)
 			}
 			_ = c.in.Close()

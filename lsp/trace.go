@@ -16,6 +16,7 @@ import (
 	"stepline/analysis"
 	"stepline/pyscan"
 	"stepline/report"
+	"stepline/traceindex"
 )
 
 // traceLoads are the loads on their way, one a folder; a new one overtakes the one before, unless it has less to say (see
@@ -108,6 +109,9 @@ func (s *server) startLoad(ctx context.Context, r loadRequest, done func(loadDon
 		done(loadDone{err: errors.New("its folder is no longer open")})
 		return
 	}
+	if s.traces.running[r.root] != nil && r.origin == originCommand {
+		s.traces.passedOver[r.root] = true
+	}
 	s.traces.cancel(r.root)
 	ctx, cancel := context.WithCancel(ctx)
 	load := &traceLoad{cancel: cancel, paths: r.paths}
@@ -186,7 +190,26 @@ func (s *server) load(ctx context.Context, cancel context.CancelFunc, f *folder,
 		s.showMessage(protocol.MessageTypeWarning, "stepline: part of the run could not be loaded: "+err.Error())
 	}
 	p.end("loaded")
+	if message := damage(loaded.Warnings()); message != "" {
+		s.showMessage(protocol.MessageTypeWarning, "stepline: "+message)
+	}
 	return newLoadedTrace(loaded, r.paths, r.origin), nil
+}
+
+// damage is the one message about what was lost of a damaged trace, "" where nothing was.
+func damage(warnings []traceindex.Warning) string {
+	damaged := slices.DeleteFunc(slices.Clone(warnings), func(w traceindex.Warning) bool { return w.Byte == nil })
+	if len(damaged) == 0 {
+		return ""
+	}
+	message := damaged[0].Message
+	if name := filepath.Base(damaged[0].File); !strings.Contains(message, name) {
+		message = name + ": " + message
+	}
+	if more := len(damaged) - 1; more > 0 {
+		message += fmt.Sprintf(" (and %d more; the report lists them)", more)
+	}
+	return message
 }
 
 // irregular is the error of a path that is neither a file nor a folder: to open a named pipe would wait for ever.

@@ -60,6 +60,7 @@ func TestTheUsersCommandWinsOverWhatWasFoundOrConfigured(t *testing.T) {
 		{name: "large and offered", options: object{"trace": object{"autoLoadLimit": 1}}, load: "mine.json.gz", want: "mine.json.gz"},
 		{name: "found again later", load: "mine.json.gz", after: found, want: "mine.json.gz"},
 		{name: "the command fails", load: "missing.json", fails: true, want: "trace.json.gz"},
+		{name: "the command stops what was loading and fails", before: func(c *fakeClient, _ string) { time.Sleep(time.Millisecond) }, load: "missing.json", fails: true, want: "trace.json.gz"},
 		{name: "the command fails beside settings", options: object{"traces": []string{"trace.json.gz"}}, load: "missing.json", fails: true, want: "trace.json.gz"},
 	}
 	for _, test := range tests {
