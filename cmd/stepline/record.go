@@ -66,7 +66,7 @@ folder, records the next steps too. Each capture has a .capture.json beside its 
 	}
 	set := cmd.Flags()
 	set.SetInterspersed(false) // what follows the command is the script's
-	set.IntVar(&options.Steps, "steps", 5, "optimizer steps to record")
+	set.IntVar(&options.Steps, "steps", 5, "optimizer steps to record (with --on-anomaly 3 in each capture)")
 	set.IntVar(&options.Warmup, "warmup", 3, "optimizer steps to let pass before")
 	set.BoolVar(&options.Shapes, "shapes", false, "record the operators' input shapes too (slower, larger)")
 	set.BoolVar(&options.Memory, "memory", false, "record allocations too (slower, larger)")
