@@ -147,7 +147,9 @@ func (w *Workspace) LoadTrace(ctx context.Context, traces []string, options Load
 	if l.Diagnosis, err = diagnose.Run(ctx, a, diagnose.Settings{}); err != nil {
 		return nil, context.Cause(ctx)
 	}
-	l.costs = newTraceCosts(l)
+	if l.Diagnosis.Class != diagnose.Unknown { // without a word of the GPU nothing has a price, and nothing is refuted
+		l.costs = newTraceCosts(l)
+	}
 	return l, partial
 }
 

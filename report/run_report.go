@@ -53,6 +53,7 @@ var classWords = map[diagnose.Class]struct{ name, meaning string }{
 	diagnose.ComputeBound:       {"compute bound", "the GPU computes most of the step"},
 	diagnose.MemoryBound:        {"memory bound", "memory traffic takes most of the step"},
 	diagnose.Balanced:           {"balanced", "no single cost dominates the step"},
+	diagnose.Unknown:            {"unknown", "the trace says nothing of the GPU"},
 }
 
 // ClassName is a class in plain words: "launch bound".

@@ -230,9 +230,14 @@ func (ix *Index) Span() Interval {
 	return v
 }
 
-// Idle are the times within StepsSpan in which nothing ran on the GPU, in order.
+// Idle are the times within StepsSpan in which nothing ran on the GPU, in order. A trace without any GPU event says nothing of the
+// GPU, and so nothing of its idle time.
 func (ix *Index) Idle() iter.Seq[Interval] {
-	return func(yield func(Interval) bool) { complement(ix.Busy().Next, ix.StepsSpan(), yield) }
+	return func(yield func(Interval) bool) {
+		if len(ix.GPUEvents) > 0 {
+			complement(ix.Busy().Next, ix.StepsSpan(), yield)
+		}
+	}
 }
 
 // IdleIntervals are the intervals of Idle.

@@ -63,8 +63,12 @@ func Attribute(ctx context.Context, run *traceindex.Run, src Sources) (*Attribut
 	if len(recorded) > 0 && len(r.byPath) == 0 && len(a.Warnings) == 0 {
 		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "no-source", Message: fmt.Sprintf("none of the %d Python files that the trace names is in the workspace (%s, …): open the folder of the project that was recorded, or set pathMappings", len(recorded), recordedSample(recorded))})
 	}
-	if len(recorded) == 0 && len(run.Ranks) > 0 {
+	dark := withoutGPU(run)
+	if len(recorded) == 0 && len(run.Ranks) > len(dark) {
 		a.Warnings = append(a.Warnings, noFramesWarning(run))
+	}
+	for _, file := range dark {
+		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "no-gpu-events", File: file, Message: "the trace holds no GPU events, so nothing is known of GPU time, idle time and waits: it was recorded without ProfilerActivity.CUDA, CUPTI was not permitted, nothing ran on a GPU, or another program wrote it"})
 	}
 	for i, ix := range run.Ranks {
 		p, err := r.rank(ctx, ix)
@@ -75,9 +79,20 @@ func Attribute(ctx context.Context, run *traceindex.Run, src Sources) (*Attribut
 	}
 	r.reportTooLarge()
 	for _, p := range a.ranks {
-		p.gpu = a.placeGPU(p)
+		p.gpu = a.placeGPU(ctx, p)
 	}
 	return a, ctx.Err()
+}
+
+// withoutGPU lists the files of ranks that hold no GPU event.
+func withoutGPU(run *traceindex.Run) []string {
+	var files []string
+	for _, ix := range run.Ranks {
+		if len(ix.GPUEvents) == 0 {
+			files = append(files, ix.Meta.File)
+		}
+	}
+	return files
 }
 
 // noFramesWarning says what to record so that time fits lines.
@@ -231,13 +246,18 @@ type Share struct {
 
 // Split cuts an interval by the statement that the training thread was in.
 func (a *Attribution) Split(rank int, v traceindex.Interval) []Share {
-	p := a.ranks[rank]
 	var shares []Share
+	a.EachShare(rank, v, func(s Share) { shares = append(shares, s) })
+	return shares
+}
+
+// EachShare visits what Split lists.
+func (a *Attribution) EachShare(rank int, v traceindex.Interval, visit func(Share)) {
+	p := a.ranks[rank]
 	p.timelineOf(p.ix.TrainingThread).split(v, func(part traceindex.Interval, id placeID) {
 		place, known := a.place(id)
-		shares = append(shares, Share{part, place, known})
+		visit(Share{part, place, known})
 	})
-	return shares
 }
 
 // HostEvents are the outermost host events under a line (calls and ops made by the statement itself, in row order): what ran

@@ -13,5 +13,9 @@
 // recorded call lines, callstacks.go those of old traces; frames.go walks a rank's frames, segments.go divides their time and
 // timeline.go says which line a thread was in when.
 //
+// Beside the index an Attribution takes 4 bytes an event (the statement it ran under), 8 a GPU event (place, reason) and 8 for each
+// change of a thread's statement. Of a second `lines` on 800,000 events (90 ms of CPU, the index from the cache) a third is reading
+// the index, a third walking frames and aligning the few hundred distinct ones, a sixth each following launches and summing up.
+//
 // Importers: analysis, diagnose and rules (prices) read Attribution. It imports pyscan and traceindex.
 package attribute

@@ -1,6 +1,7 @@
 package attribute
 
 import (
+	"context"
 	"iter"
 	"strings"
 
@@ -56,11 +57,14 @@ func (a *Attribution) OnLine(g GPUPlace) (Place, bool) {
 
 // placeGPU follows every GPU event of a rank to its launch, and the launch up its stack: to the innermost frame with source, or
 // to the backward node it runs in, whichever comes first.
-func (a *Attribution) placeGPU(p *rankPlaces) []gpuPlace {
+func (a *Attribution) placeGPU(ctx context.Context, p *rankPlaces) []gpuPlace {
 	ix := p.ix
 	out := make([]gpuPlace, len(ix.GPUEvents))
 	byCall := map[traceindex.EventID]gpuPlace{} // of CUDA graph launches, which have many events
 	for i, e := range ix.GPUEvents {
+		if i&0x3fff == 0 && ctx.Err() != nil {
+			return out // no one will ask
+		}
 		call := ix.Launch[e]
 		if call == traceindex.NoEvent {
 			out[i] = gpuPlace{place: noPlace, reason: reasonNoLaunch}

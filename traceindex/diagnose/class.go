@@ -107,6 +107,10 @@ func (d *Diagnosis) classify(run measured, settings Settings) {
 	if len(d.Steps) == 0 {
 		return
 	}
+	if !slices.ContainsFunc(d.Steps, func(s Step) bool { return s.BusyNs > 0 }) {
+		d.Class = Unknown
+		return
+	}
 	all := d.candidates()
 	if all[0].share >= settings.DominantShare && all[0].share-all[1].share >= settings.Lead {
 		d.Class = all[0].class

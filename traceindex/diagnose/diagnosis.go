@@ -58,6 +58,8 @@ const (
 	ComputeBound       Class = "compute-bound"
 	MemoryBound        Class = "memory-bound"
 	Balanced           Class = "balanced"
+	// Unknown: the trace says nothing of the GPU.
+	Unknown Class = "unknown"
 )
 
 // Evidence is one measured reason for the class.
@@ -142,6 +144,9 @@ func Run(ctx context.Context, a *attribute.Attribution, settings Settings) (*Dia
 		g := newGapFinder(a, rank, ix)
 		d.late = append(d.late, g.owed)
 		for _, s := range stepsOf(ix) {
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("diagnosing rank %d: %w", rank, err)
+			}
 			d.Steps = append(d.Steps, g.step(s))
 		}
 		d.Quality = append(d.Quality, ix.Quality()...)
@@ -150,7 +155,9 @@ func Run(ctx context.Context, a *attribute.Attribution, settings Settings) (*Dia
 	d.sum(len(a.Run.Ranks))
 	d.Stragglers = stragglers(runMeasures{a})
 	d.classify(runMeasures{a}, settings)
-	d.Findings = traceOnly(a, d, settings)
+	if d.Class != Unknown {
+		d.Findings = traceOnly(a, d, settings)
+	}
 	return d, ctx.Err()
 }
 

@@ -1,6 +1,7 @@
 package diagnose
 
 import (
+	"cmp"
 	"slices"
 	"sort"
 
@@ -19,6 +20,7 @@ type gapFinder struct {
 	debt     *debt
 	owed     map[traceindex.EventID]int64
 	work     workIntervals
+	gaps     []Gap // of the step at hand, so far: a run has millions
 }
 
 func newGapFinder(a *attribute.Attribution, rank int, ix *traceindex.Index) *gapFinder {
@@ -40,12 +42,20 @@ func (g *gapFinder) hosting(t traceindex.ThreadID) *hosting {
 func (g *gapFinder) step(s traceindex.Step) Step {
 	out := Step{Rank: g.rank, Step: s}
 	span := traceindex.Interval{StartNs: s.StartNs, EndNs: s.EndNs}
+	if len(g.ix.GPUEvents) == 0 {
+		// Not a word of the GPU: nothing is known of when it was idle, or why.
+		out.Gaps = []Gap{{Interval: span, Call: traceindex.NoEvent, Doing: "the trace holds no GPU events"}}
+		out.Phases = g.phases(&out)
+		return out
+	}
 	idle := traceindex.Complement(g.busyWithin(span), span)
 	out.BusyNs = span.DurNs()
+	g.gaps = g.gaps[:0]
 	for _, v := range idle {
 		out.BusyNs -= v.DurNs()
-		out.Gaps = append(out.Gaps, g.explain(v)...)
+		g.explain(v)
 	}
+	out.Gaps = slices.Clone(g.gaps)
 	out.ComputeNs, out.CopyNs, out.ExposedCommunicationNs = g.work.within(span)
 	out.Phases = g.phases(&out)
 	return out
@@ -71,24 +81,24 @@ func clip(all []traceindex.Interval, span traceindex.Interval) []traceindex.Inte
 
 // explain cuts one idle interval into gaps. Until the next GPU event's launch call began the host had not asked for work: what
 // the host did is the cause. From the call on it is the launch (or copy) itself.
-func (g *gapFinder) explain(v traceindex.Interval) []Gap {
+func (g *gapFinder) explain(v traceindex.Interval) {
+	first := len(g.gaps)
 	call, thread := g.nextLaunch(v.EndNs)
 	asked := v.EndNs
 	if call != traceindex.NoEvent {
 		asked = min(max(g.ix.Events.StartNs[call], v.StartNs), v.EndNs)
 	}
-	var gaps []Gap
 	if asked > v.StartNs {
-		gaps = g.hostGaps(traceindex.Interval{StartNs: v.StartNs, EndNs: asked}, thread)
+		g.hostGaps(traceindex.Interval{StartNs: v.StartNs, EndNs: asked}, thread)
 	}
 	if asked < v.EndNs {
 		cause := CauseLaunch
 		if g.ix.CallKind(call) == traceindex.CallCopy {
 			cause = CauseCopy
 		}
-		gaps = append(gaps, g.placed(traceindex.Interval{StartNs: asked, EndNs: v.EndNs}, cause, call, g.ix.Name(call))...)
+		g.placed(traceindex.Interval{StartNs: asked, EndNs: v.EndNs}, cause, call, g.ix.Name(call))
 	}
-	return merge(gaps)
+	g.gaps = g.gaps[:first+len(merge(g.gaps[first:]))]
 }
 
 // nextLaunch is the call that launched the GPU event starting at ns, with its thread; the training thread if there is none.
@@ -105,68 +115,68 @@ func (g *gapFinder) nextLaunch(ns int64) (traceindex.EventID, traceindex.ThreadI
 }
 
 // hostGaps explains idle time by what a thread did in it; where it did nothing recorded, by the training thread.
-func (g *gapFinder) hostGaps(v traceindex.Interval, thread traceindex.ThreadID) []Gap {
-	var gaps []Gap
+func (g *gapFinder) hostGaps(v traceindex.Interval, thread traceindex.ThreadID) {
 	h := g.hosting(thread)
 	at := v.StartNs
 	for i := h.find(at); at < v.EndNs; i++ {
 		if i >= len(h.starts) || h.starts[i] >= v.EndNs {
-			gaps = append(gaps, g.unseen(traceindex.Interval{StartNs: at, EndNs: v.EndNs}, thread)...)
+			g.unseen(traceindex.Interval{StartNs: at, EndNs: v.EndNs}, thread)
 			break
 		}
 		if h.starts[i] > at {
-			gaps = append(gaps, g.unseen(traceindex.Interval{StartNs: at, EndNs: h.starts[i]}, thread)...)
+			g.unseen(traceindex.Interval{StartNs: at, EndNs: h.starts[i]}, thread)
 			at = h.starts[i]
 		}
 		end := min(h.ends[i], v.EndNs)
-		gaps = append(gaps, g.hostGap(traceindex.Interval{StartNs: at, EndNs: end}, h, i)...)
+		g.hostGap(traceindex.Interval{StartNs: at, EndNs: end}, h, i)
 		at = end
 	}
-	return gaps
 }
 
 // unseen explains time in which a thread was in no recorded event.
-func (g *gapFinder) unseen(v traceindex.Interval, thread traceindex.ThreadID) []Gap {
+func (g *gapFinder) unseen(v traceindex.Interval, thread traceindex.ThreadID) {
 	if thread != g.ix.TrainingThread {
-		return g.hostGaps(v, g.ix.TrainingThread)
+		g.hostGaps(v, g.ix.TrainingThread)
+		return
 	}
 	first, end := g.ix.RowsOf(thread)
 	if first < end && g.ix.Events.StartNs[first] <= v.StartNs {
 		// Without frames of its own the thread still runs the script between its operators.
-		return g.withDebt(v, CausePython, traceindex.NoEvent, "")
+		g.withDebt(v, CausePython, traceindex.NoEvent, "")
+		return
 	}
-	return g.placed(v, CauseUnknown, traceindex.NoEvent, "")
+	g.placed(v, CauseUnknown, traceindex.NoEvent, "")
 }
 
 // hostGap explains idle time within one segment of a thread's doings.
-func (g *gapFinder) hostGap(v traceindex.Interval, h *hosting, i int) []Gap {
+func (g *gapFinder) hostGap(v traceindex.Interval, h *hosting, i int) {
 	cause, event := h.causes[i], h.events[i]
 	doing := g.ix.Name(h.doing[i])
 	if over := clip(g.overhead, v); len(over) > 0 {
-		var gaps []Gap
+		first := len(g.gaps)
 		for _, rest := range traceindex.Complement(over, v) {
-			gaps = append(gaps, g.seen(rest, cause, event, doing)...)
+			g.seen(rest, cause, event, doing)
 		}
 		for _, o := range over {
-			gaps = append(gaps, g.placed(o, CauseProfiler, traceindex.NoEvent, "profiler overhead")...)
+			g.placed(o, CauseProfiler, traceindex.NoEvent, "profiler overhead")
 		}
-		slices.SortFunc(gaps, func(x, y Gap) int { return int(min(1, max(-1, x.StartNs-y.StartNs))) })
-		return gaps
+		slices.SortFunc(g.gaps[first:], func(x, y Gap) int { return cmp.Compare(x.StartNs, y.StartNs) })
+		return
 	}
-	return g.seen(v, cause, event, doing)
+	g.seen(v, cause, event, doing)
 }
 
-func (g *gapFinder) seen(v traceindex.Interval, cause Cause, event traceindex.EventID, doing string) []Gap {
+func (g *gapFinder) seen(v traceindex.Interval, cause Cause, event traceindex.EventID, doing string) {
 	switch cause {
 	case CausePython, CauseLaunch:
-		return g.withDebt(v, cause, event, doing)
+		g.withDebt(v, cause, event, doing)
+	default:
+		g.placed(v, cause, event, doing)
 	}
-	return g.placed(v, cause, event, doing)
 }
 
 // withDebt gives the part of ordinary host time that a waiting call made late to that call.
-func (g *gapFinder) withDebt(v traceindex.Interval, cause Cause, event traceindex.EventID, doing string) []Gap {
-	var gaps []Gap
+func (g *gapFinder) withDebt(v traceindex.Interval, cause Cause, event traceindex.EventID, doing string) {
 	cuts := append(g.debt.boundaries(v), v.EndNs)
 	at := v.StartNs
 	for _, cut := range cuts {
@@ -179,24 +189,21 @@ func (g *gapFinder) withDebt(v traceindex.Interval, cause Cause, event traceinde
 				late.Cause = CauseCopy
 			}
 			late.Place, late.Known = g.a.Host(g.rank, g.debt.call.Call)
-			gaps = append(gaps, late)
+			g.gaps = append(g.gaps, late)
 			at += n
 		}
 		if cut > at {
-			gaps = append(gaps, g.placed(traceindex.Interval{StartNs: at, EndNs: cut}, cause, event, doing)...)
+			g.placed(traceindex.Interval{StartNs: at, EndNs: cut}, cause, event, doing)
 		}
 		at = cut
 	}
-	return gaps
 }
 
 // placed makes gaps of an interval, one per statement that the training thread was in.
-func (g *gapFinder) placed(v traceindex.Interval, cause Cause, call traceindex.EventID, doing string) []Gap {
-	var gaps []Gap
-	for _, s := range g.a.Split(g.rank, v) {
-		gaps = append(gaps, Gap{Interval: s.Interval, Cause: cause, Place: s.Place, Known: s.Known, Call: call, Doing: doing})
-	}
-	return gaps
+func (g *gapFinder) placed(v traceindex.Interval, cause Cause, call traceindex.EventID, doing string) {
+	g.a.EachShare(g.rank, v, func(s attribute.Share) {
+		g.gaps = append(g.gaps, Gap{Interval: s.Interval, Cause: cause, Place: s.Place, Known: s.Known, Call: call, Doing: doing})
+	})
 }
 
 // merge joins neighbouring gaps of one cause and place.

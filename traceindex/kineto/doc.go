@@ -26,7 +26,7 @@
 //	35 %  finding keys and values in events; half of it was comparing keys until each key's successor was guessed from the
 //	      last event (keys.go), which is right more than nine times in ten
 //	12 %  interning names and adding rows
-//	 4 %  sorting, in two halves at once
+//	 4 %  putting rows in order: ascending runs, of which two parsers leave a few, are merged; others are sorted in halves
 //	10 %  linking frames, launches, backward; the frames of two threads at a time
 //
 // Growth is linear (load.BenchmarkGrowth). Memory while reading is the columns once (37 bytes an event) and half a dozen blocks

@@ -75,7 +75,8 @@ type document struct {
 	whole      bool // the last bracket was seen
 	forkBytes  int  // unread bytes from which two parsers share the work
 	helper     *helper
-	looked     int64 // bytes of events looked at, those tried again counted again
+	looked     int64   // bytes of events looked at, those tried again counted again
+	behind     firstOf // the text after the document's end
 	keys       []string
 	values     map[string]json.RawMessage
 }
@@ -127,6 +128,9 @@ func (d *document) read() error {
 		if d.p.b.Len() == 0 && d.p.damaged.n > 0 {
 			return fmt.Errorf("%w: a JSON array, but not of events", ErrNotTrace)
 		}
+		if d.whole && (d.peek() != 0 || d.w.pos < d.w.n) {
+			d.behind.note(&d.p, d.w.pos)
+		}
 		return nil
 	case first == '{' && d.atEvent():
 		// One event after the other, as lines or not, without a list around them.
@@ -175,7 +179,8 @@ func (d *document) object() error {
 			behind := firstOf{}
 			behind.note(&d.p, w.pos)
 			if !d.resync(w.pos, `"traceEvents"`) {
-				return nil // text behind the end, or another document: neither is ours
+				d.behind = behind // text behind the end, or another document: neither is ours
+				return nil
 			}
 			d.p.damaged.add(behind)
 			d.whole = false
@@ -359,6 +364,12 @@ func (d *document) judge() error {
 		return fmt.Errorf("%w: \"traceEvents\" is not a list of events", ErrNotTrace)
 	case has["nodes"] && (has["schema"] || has["finish_ts"]):
 		return fmt.Errorf("%w: a PyTorch execution graph (ExecutionTraceObserver); wanted the Kineto trace of torch.profiler", ErrNotTrace)
+	case has["entries"] && (has["pg_config"] || has["nccl_version"]):
+		return fmt.Errorf("%w: a dump of PyTorch's NCCL flight recorder; wanted the Kineto trace of torch.profiler", ErrNotTrace)
+	case has["segments"] && has["device_traces"]:
+		return fmt.Errorf("%w: a memory snapshot of PyTorch as JSON; wanted the pickle of torch.cuda.memory._dump_snapshot beside a trace", ErrNotTrace)
+	case has["profiles"] && has["shared"], has["samples"] && has["timeDeltas"]:
+		return fmt.Errorf("%w: a sampling profile (speedscope, .cpuprofile); wanted the Kineto trace of torch.profiler", ErrNotTrace)
 	case has["cells"] && has["nbformat"]:
 		return fmt.Errorf("%w: a Jupyter notebook", ErrNotTrace)
 	case !d.whole:
@@ -373,6 +384,11 @@ func (d *document) tellEnd(file string) {
 	if err := d.w.err; err != nil && !d.w.endedWell() {
 		d.p.b.Warn(traceindex.Warning{Code: "cut-short", File: file, Byte: &at,
 			Message: fmt.Sprintf("reading stopped at byte %d of the text: %v; the %s before it are used", at, err, count(int64(d.p.b.Len()), "event"))})
+		return
+	}
+	if n := d.behind; n.n > 0 {
+		d.p.b.Warn(traceindex.Warning{Code: "text-behind-end", File: file, Byte: &n.byte,
+			Message: fmt.Sprintf("the trace ends, and more text follows at line %d (byte %d): it is left out (if it is another trace, keep each in a file of its own)", n.line, n.byte)})
 		return
 	}
 	if d.whole || d.array && d.betweenEvents() {

@@ -45,11 +45,31 @@ func (d *document) events() bool {
 			}
 		case c == 0 && w.pos >= w.n:
 			return false
+		case d.passValue():
 		default:
 			p.damaged.note(p, w.pos)
 			if !d.resync(w.pos, "") {
 				return false
 			}
+		}
+	}
+}
+
+// passValue passes over a value that is no object (null, a number, a list), if what follows it is what follows an event.
+func (d *document) passValue() bool {
+	w := d.w
+	for end := valueEnd(w.buf, w.pos); ; end = valueEnd(w.buf, w.pos) {
+		if end > 0 {
+			end = skipSpace(w.buf[:w.n], end)
+		}
+		switch {
+		case end > 0 && end < w.n && (w.buf[end] == ',' || w.buf[end] == ']'):
+			d.p.damaged.note(&d.p, w.pos)
+			w.pos = end
+			return true
+		case (end == -1 || end >= w.n) && w.n-w.pos < headroomBytes && w.more():
+		default:
+			return false
 		}
 	}
 }
@@ -84,11 +104,15 @@ func (d *document) grow() bool {
 	return true
 }
 
+// lookTimes is how often the bytes of a piece may be looked at, all tries together: objects in objects would take for ever.
+const lookTimes = 16
+
 // escape leaves an event for the first whole one that lies in it, before the given end.
 func (d *document) escape(end int) bool {
 	w, p := d.w, &d.p
 	failures := 0
-	for at := w.pos + 1; failures < 16; at++ {
+	enough := d.looked + lookTimes*int64(end-w.pos)
+	for at := w.pos + 1; failures < 16 && d.looked < enough; at++ {
 		i := bytes.IndexByte(w.buf[at:end], '{')
 		if i < 0 {
 			return false
@@ -160,6 +184,7 @@ func (d *document) resync(from int, until string) bool {
 	w, p := d.w, &d.p
 	w.pos = from
 	open := 0
+	inside := int64(0) // bytes of whole objects that were looked at and are gone through again
 	for {
 		i := -1
 		if w.pos < w.n {
@@ -181,6 +206,12 @@ func (d *document) resync(from int, until string) bool {
 		}
 		if end > 0 && p.isEvent() {
 			return true
+		}
+		if end > 0 {
+			if inside += int64(end - w.pos); inside > lookTimes*largeEventBytes {
+				w.pos, inside = end, 0
+				continue
+			}
 		}
 		w.pos++
 		if end == -1 {

@@ -72,7 +72,7 @@ func (d *document) fork() bool {
 // undo goes back to what was found before, but for what is known of names: they stay interned, and are not looked at again.
 func (p *parser) undo(found findings) {
 	p.notANumber, p.noTime, p.negative, p.damaged = found.notANumber, found.noTime, found.negative, found.damaged
-	p.noPhase, p.overfull, p.uncategorized = found.noPhase, found.overfull, found.uncategorized
+	p.noPhase, p.noDuration, p.overfull, p.uncategorized = found.noPhase, found.noDuration, found.overfull, found.uncategorized
 	p.latestNs, p.lastEndNs = found.latestNs, found.lastEndNs
 	p.plain = -1
 }
@@ -158,7 +158,7 @@ func (d *document) joinHelper() {
 	}
 	for _, pair := range []struct{ to, from *firstOf }{{&p.badEscape, &found.badEscape}, {&p.controlBytes, &found.controlBytes},
 		{&p.badText, &found.badText}, {&p.notANumber, &found.notANumber}, {&p.noTime, &found.noTime}, {&p.negative, &found.negative},
-		{&p.damaged, &found.damaged}, {&p.noPhase, &found.noPhase}, {&p.overfull, &found.overfull}} {
+		{&p.damaged, &found.damaged}, {&p.noPhase, &found.noPhase}, {&p.noDuration, &found.noDuration}, {&p.overfull, &found.overfull}} {
 		pair.to.add(*pair.from)
 	}
 	p.latestNs, p.lastEndNs = max(p.latestNs, found.latestNs), max(p.lastEndNs, found.lastEndNs)

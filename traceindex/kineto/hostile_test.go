@@ -19,8 +19,23 @@ func TestHostileTexts(t *testing.T) {
 		"backslashes":          func(n int) string { return `{"traceEvents":[{"name":"` + repeat(`\`, n) },
 		"backslash and quote":  func(n int) string { return `{"traceEvents":[{"name":"` + repeat(`\"`, n) },
 		"raw paths":            func(n int) string { return `{"traceEvents":[` + repeat(`{"ph":"X","name":"C:\w\",`, n) },
-		"open brackets":        func(n int) string { return repeat(`{`, n) },
-		"keys without end":     func(n int) string { return `{` + repeat(`"a":1,`, n) },
+		"whole objects in objects": func(n int) string {
+			return `{"traceEvents":[` + repeat(`{"a":`, n/2) + "1" + repeat(`}`, n/6) + "]}"
+		},
+		"whole objects in objects, behind damage": func(n int) string {
+			return `{"traceEvents":[x` + repeat(`{"a":`, n/2) + "1" + repeat(`}`, n/6) + "]}"
+		},
+		"a whole event of objects in objects": func(n int) string {
+			k := n / 6
+			return `{"traceEvents":[{"ph":"X","args":` + strings.Repeat(`{"a":`, k) + "1" + strings.Repeat(`}`, k) + "}]}"
+		},
+		"whole objects behind damage": func(n int) string {
+			k := n / 6
+			return `{"traceEvents":[x` + strings.Repeat(`{"a":`, k) + "1" + strings.Repeat(`}`, k) + "]}"
+		},
+		"nothing but values": func(n int) string { return `{"traceEvents":[` + repeat(`null,[1],`, n) },
+		"open brackets":      func(n int) string { return repeat(`{`, n) },
+		"keys without end":   func(n int) string { return `{` + repeat(`"a":1,`, n) },
 		"one immense event": func(n int) string {
 			return `{"traceEvents":[{"ph":"X","name":"n","ts":1,"dur":1,"args":{"x":[` + repeat(`1,`, n) + `1]}}]}`
 		},

@@ -36,7 +36,8 @@ type parser struct {
 type findings struct {
 	badEscape, controlBytes, badText      firstOf
 	notANumber, noTime, negative, damaged firstOf
-	noPhase, overfull, unended            firstOf
+	noPhase, noDuration, overfull         firstOf
+	unended                               int64 // begun and never ended
 	latestNs, lastEndNs                   int64 // the latest start and end
 	uncategorized                         bool  // some event's process must tell what it is
 	rawPaths                              bool  // the writer does not escape backslashes
@@ -206,9 +207,12 @@ func (p *parser) emit(b []byte, at int) {
 		p.addMemory(b)
 		return
 	}
-	if e.durNs < 0 {
+	switch {
+	case e.durNs < 0:
 		p.negative.note(p, at)
 		e.durNs = 0
+	case e.has&hasDur == 0 && e.phase == 'X':
+		p.noDuration.note(p, at)
 	}
 	if e.durNs > math.MaxInt64/4 || e.tsNs > math.MaxInt64/2 || e.tsNs < math.MinInt64/4 {
 		p.noTime.note(p, at)
@@ -268,7 +272,7 @@ func (p *parser) endBegun() {
 	threads := slices.Sorted(maps.Keys(p.begun))
 	for _, t := range threads {
 		for _, ev := range p.begun[t] {
-			p.unended.n++
+			p.unended++
 			if !p.b.ThreadInfo(t).GPU {
 				ev.DurNs = max(0, p.lastEndNs-ev.StartNs)
 				p.add(ev, 0)
@@ -366,9 +370,10 @@ func (p *parser) finish(file string) {
 	warn(&p.notANumber, "not-a-number", "%s that no JSON number can be (inf, nan), taken as unknown", count(p.notANumber.n, "value"))
 	warn(&p.noTime, "no-time", "%s without a usable time, dropped", count(p.noTime.n, "event"))
 	warn(&p.negative, "negative-duration", "%s with a negative duration, taken as 0", count(p.negative.n, "event"))
-	if n := p.unended.n; n > 0 {
+	if n := p.unended; n > 0 {
 		p.b.Warn(traceindex.Warning{Code: "unended-event", File: file, Message: count(n, "event") + ` that begin ("ph": "B") and never end: those of the host are taken to last until the end, those of the GPU are dropped`})
 	}
+	warn(&p.noDuration, "no-duration", "%s without a duration (\"dur\"), taken as 0", count(p.noDuration.n, "event"))
 	warn(&p.noPhase, "no-phase", "%s without a phase (\"ph\"), dropped", count(p.noPhase.n, "event"))
 	warn(&p.overfull, "too-many-events", "more than %d events: %s dropped", math.MaxInt32, count(p.overfull.n, "event"))
 	warn(&p.damaged, "damaged-event", "%s where the text is no event, passed over", count(p.damaged.n, "place"))

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf16"
@@ -101,6 +102,9 @@ func TestContainers(t *testing.T) {
 	gz := packed(t, text)
 	long := small(1, strings.Split(strings.Repeat("abcdefgh ", 3000), " ")...)
 	longGz := packed(t, long)
+	zipCut := zipped(t, map[string][]byte{"trace.json": []byte(text)})
+	zipCut = zipCut[:len(zipCut)-30]
+	longZip, zipEvents := zipped(t, map[string][]byte{"trace.json": []byte(long)}), -1 // as many as were whole
 	tests := []struct {
 		name   string
 		data   []byte
@@ -121,6 +125,12 @@ func TestContainers(t *testing.T) {
 		{"lines.json", []byte(strings.ReplaceAll(text[strings.Index(text, "[")+1:strings.LastIndex(text, "]")], "},{", "}\n{")), 3, ""},
 		{"one.zip", zipped(t, map[string][]byte{"trace.json": []byte(text)}), 3, ""},
 		{"inner.zip", zipped(t, map[string][]byte{"a/trace.json.gz": gz, "readme.txt": []byte("hello"), "a/trace.callers.json.gz": gz}), 3, ""},
+		{"noextension.zip", zipped(t, map[string][]byte{"trace": []byte(text)}), 3, ""},
+		{"many.zip", zipped(t, map[string][]byte{"rank0.json": []byte(text), "rank1.json": []byte(small(1, "a"))}), 3, "zip-of-many"},
+		{"cut.zip", zipCut, 3, "cut-short"},
+		{"cutwithin.zip", longZip[:len(longZip)*2/3], zipEvents, "cut-short cut-short"},
+		{"twice.json.gz", packed(t, string(gz)), 3, ""},
+		{"damagedmember.json.gz", slices.Concat(packed(t, text[:60]), changed(packed(t, text[60:90]), 12), packed(t, text[90:])), 2, "damaged-event damaged-gzip"},
 		{"array.json", []byte(text[strings.Index(text, "["):strings.LastIndex(text, "}")]), 3, ""},
 	}
 	for _, test := range tests {
@@ -134,6 +144,9 @@ func TestContainers(t *testing.T) {
 		for _, w := range ix.Warnings {
 			codes = append(codes, w.Code)
 		}
+		if test.events < 0 && ix.Events.Len() > 100 && ix.Events.Len() < 3001 {
+			test.events = ix.Events.Len()
+		}
 		if ix.Events.Len() != test.events || strings.Join(codes, " ") != test.codes {
 			t.Errorf("%s: %d events, warnings %v; want %d, %q", test.name, ix.Events.Len(), ix.Warnings, test.events, test.codes)
 		}
@@ -144,11 +157,14 @@ func TestRefusedByName(t *testing.T) {
 	for says, data := range map[string][]byte{
 		"zstd-compressed":                   []byte("\x28\xb5\x2f\xfd...."),
 		"damaged gzip header":               []byte("\x1f\x8b"),
-		"a zip without a .json file":        zipped(t, map[string][]byte{"a.txt": nil}),
+		"a zip without a .json file":        zipped(t, map[string][]byte{"a.txt": nil, "b.txt": nil}),
 		"cannot be read to its end":         append([]byte("SQLite format 3\x00"), make([]byte, 100)...),
 		"a PNG picture":                     []byte("\x89PNG\r\n"),
 		"a Jupyter notebook":                []byte(`{"cells": [], "nbformat": 4}`),
 		"a JSON object without":             []byte(`{"a": 1}`),
+		"NCCL flight recorder":              []byte(`{"version": "2.4", "nccl_version": "2.21", "pg_config": {}, "entries": []}`),
+		"a memory snapshot of PyTorch as":   []byte(`{"segments": [], "device_traces": []}`),
+		"a sampling profile":                []byte(`{"$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": [], "shared": {"frames": []}}`),
 		"the text is not JSON":              []byte("hello"),
 		"a JSON array, but not of events":   []byte(`[1, 2, 3]`),
 		"ends at byte 21, before any event": []byte(`{"schemaVersion": 1, `),
@@ -222,9 +238,51 @@ func TestRanksAmiss(t *testing.T) {
 	}
 }
 
+// A trace that lies there packed and unpacked counts once; another recording of the same rank does not.
+func TestCopiesCountOnce(t *testing.T) {
+	dir := t.TempDir()
+	text := small(0, "a", "b")
+	write(t, dir, "rank0.json", []byte(text))
+	write(t, dir, "rank0.json.gz", packed(t, text))
+	write(t, dir, "rank1.json", []byte(small(1, "a", "b")))
+	write(t, dir, "rank2.json", []byte(small(2, "a", "b")))
+	write(t, dir, "later/rank2.json", []byte(small(2, "a", "c")))
+	run, err := Open(context.Background(), []string{dir}, Options{NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, w := range run.Warnings {
+		codes = append(codes, w.Code)
+	}
+	if d := cmp.Diff([]string{"same-trace", "same-rank", "missing-ranks"}, codes); d != "" || len(run.Ranks) != 4 {
+		t.Errorf("%d ranks, %s", len(run.Ranks), d)
+	}
+}
+
+// Files of one name in a folder for each rank.
+func TestRanksOfFolders(t *testing.T) {
+	dir := t.TempDir()
+	for _, rank := range []string{"rank_10", "rank_2", "rank_0"} {
+		write(t, dir, rank+"/trace.json", []byte(small(-1, rank)))
+	}
+	run, err := Open(context.Background(), []string{dir}, Options{NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, ix := range run.Ranks {
+		got = append(got, fmt.Sprintf("%d %s", ix.Meta.Rank, ix.Name(0)))
+	}
+	if d := cmp.Diff([]string{"0 rank_0", "2 rank_2", "10 rank_10"}, got); d != "" {
+		t.Error(d)
+	}
+}
+
 func TestRankOfName(t *testing.T) {
 	for name, want := range map[string]int{"rank-3.Jul_15_10_52_41.1074.pt.trace.json.gz": 3, "trace_rank12.json": 12, "worker0_step_12.169.pt.trace.json": 0,
 		"ddp.rank1.trace.json.gz": 1, "graph_capture_rank_0.177.pt.trace.json.gz": 0, "rank07.json": 7, "Rank5.json": 5, "r.rank=2.json": 2,
+		"global_rank3_local_rank1.json": 3, "node1_local_rank0.json": -1, "local_rank1_rank9.json": 9,
 		"crank3.json": -1, "host_123.17000.pt.trace.json": -1, "ranking.json": -1, "trace.json": -1} {
 		got, ok := rankOfName(name)
 		if !ok {

@@ -1,7 +1,6 @@
 package load
 
 import (
-	"archive/zip"
 	"bufio"
 	"bytes"
 	"errors"
@@ -32,6 +31,9 @@ func notOurs(err error, in input) error {
 	if errors.Is(err, kineto.ErrNotTrace) {
 		return notOursError{errors.New(strings.TrimPrefix(err.Error(), in.path+": "))}
 	}
+	if cause := errors.Unwrap(err); cause != nil && err.Error() == in.path+": "+cause.Error() {
+		return cause
+	}
 	return err
 }
 
@@ -43,10 +45,14 @@ func unpack(f *os.File, raw []byte, in input, progress *fileProgress) (text io.R
 	switch {
 	case bytes.HasPrefix(raw, []byte("\x1f\x8b")):
 		z := gzipMembers(in.path, counted)
-		return z, z.warnings, nil
+		text := bufio.NewReader(z)
+		if head, _ := text.Peek(2); string(head) == "\x1f\x8b" { // packed twice, as some servers do
+			inner := gzipMembers(in.path, text)
+			return inner, func() []traceindex.Warning { return append(z.warnings(), inner.warnings()...) }, nil
+		}
+		return text, z.warnings, nil
 	case bytes.HasPrefix(raw, []byte("PK\x03\x04")), bytes.HasPrefix(raw, []byte("PK\x05\x06")):
-		r, err := openZip(f, in)
-		return r, none, err
+		return openZip(f, in)
 	}
 	if bytes.HasPrefix(raw, []byte("\xff\xfe")) || bytes.HasPrefix(raw, []byte("\xfe\xff")) {
 		// UTF-16, as PowerShell's > writes.
@@ -63,11 +69,24 @@ type members struct {
 	file    string
 	in      *bufio.Reader
 	z       *gzip.Reader
-	read    int64
 	trailer string
+	// damage is what was wrong with the first damaged member that another one follows, damaged counts them.
+	damage  error
+	damaged int
+	err     error // what ended the reading, told each time
 }
 
-func (m *members) Read(p []byte) (int, error) {
+func (m *members) Read(p []byte) (n int, err error) {
+	if m.err == nil {
+		n, m.err = m.read(p)
+	}
+	if n == 0 {
+		return 0, m.err
+	}
+	return n, nil
+}
+
+func (m *members) read(p []byte) (int, error) {
 	for {
 		if m.z == nil {
 			z, err := gzip.NewReader(m.in)
@@ -78,21 +97,25 @@ func (m *members) Read(p []byte) (int, error) {
 			m.z = z
 		}
 		n, err := m.z.Read(p)
-		m.read += int64(n)
 		if n > 0 || err == nil {
-			if err == io.EOF {
-				err = nil
-			}
-			if errors.Is(err, io.ErrUnexpectedEOF) {
-				err = fmt.Errorf("the gzip data ends early: %w", err)
-			}
-			return n, err
+			return n, nil // an error comes again
 		}
 		if err != io.EOF {
-			if errors.Is(err, gzip.ErrChecksum) {
-				return 0, fmt.Errorf("%w: bytes of the file were changed, and values behind the change may be wrong without a sign", err)
+			switch {
+			case errors.Is(err, io.ErrUnexpectedEOF):
+				return 0, fmt.Errorf("the gzip data ends early: %w", err)
+			case errors.Is(err, gzip.ErrChecksum):
+				err = fmt.Errorf("%w: bytes of the file were changed, and values behind the change may be wrong without a sign", err)
+			default:
+				err = fmt.Errorf("damaged gzip data: %w", err)
 			}
-			return 0, fmt.Errorf("damaged gzip data: %w", err)
+			if !m.nextMember() {
+				return 0, err
+			}
+			if m.damaged++; m.damage == nil {
+				m.damage = err
+			}
+			continue
 		}
 		head, _ := m.in.Peek(2)
 		if len(head) == 0 {
@@ -110,40 +133,42 @@ func (m *members) Read(p []byte) (int, error) {
 	}
 }
 
-func (m *members) warnings() []traceindex.Warning {
-	if m.trailer == "" {
-		return nil
+// nextMember looks for another member behind a damaged one, and begins it.
+func (m *members) nextMember() bool {
+	for {
+		head, _ := m.in.Peek(10)
+		if len(head) < 10 {
+			return false
+		}
+		if looksLikeMember(head) && m.z.Reset(m.in) == nil {
+			m.z.Multistream(false)
+			return true
+		}
+		buffered, _ := m.in.Peek(m.in.Buffered())
+		skip := len(buffered)
+		if i := bytes.IndexByte(buffered[1:], 0x1f); i >= 0 {
+			skip = i + 1
+		}
+		_, _ = m.in.Discard(skip)
 	}
-	return []traceindex.Warning{{Code: "trailing-bytes", File: m.file, Message: m.trailer}}
 }
 
-// openZip finds the trace in a zip: its only file, else the one largest .json.
-func openZip(f *os.File, in input) (io.Reader, error) {
-	z, err := zip.NewReader(f, in.size)
-	if err != nil {
-		return nil, notOursError{fmt.Errorf("damaged zip: %w", err)}
+// looksLikeMember is strict about the header (RFC 1952: method 8, no reserved flag, a known level and system): packed data holds
+// the two magic bytes by chance.
+func looksLikeMember(h []byte) bool {
+	return h[0] == 0x1f && h[1] == 0x8b && h[2] == 8 && h[3] < 0x20 && (h[8] == 0 || h[8] == 2 || h[8] == 4) && (h[9] < 14 || h[9] == 255)
+}
+
+func (m *members) warnings() []traceindex.Warning {
+	var told []traceindex.Warning
+	if m.damaged > 0 {
+		told = append(told, traceindex.Warning{Code: "damaged-gzip", File: m.file,
+			Message: fmt.Sprintf("%d of the file's gzip members cannot be unpacked to the end; the text lost there is passed over: %v", m.damaged, m.damage)})
 	}
-	var best *zip.File
-	for _, m := range z.File {
-		name := strings.ToLower(m.Name)
-		if m.FileInfo().IsDir() || isSidecar(name) || !(strings.HasSuffix(name, ".json") || strings.HasSuffix(name, ".json.gz")) {
-			continue
-		}
-		if best == nil || m.UncompressedSize64 > best.UncompressedSize64 {
-			best = m
-		}
+	if m.trailer != "" {
+		told = append(told, traceindex.Warning{Code: "trailing-bytes", File: m.file, Message: m.trailer})
 	}
-	if best == nil {
-		return nil, notOursError{errors.New("a zip without a .json file in it")}
-	}
-	r, err := best.Open()
-	if err != nil {
-		return nil, fmt.Errorf("%s in the zip: %w", best.Name, err)
-	}
-	if strings.HasSuffix(strings.ToLower(best.Name), ".gz") {
-		return gzipMembers(in.path, r), nil
-	}
-	return r, nil
+	return told
 }
 
 // progress adds up what all files' readers have read.
