@@ -6,13 +6,16 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"html"
+	"io"
 	"math"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/charmbracelet/x/ansi"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -78,7 +81,7 @@ func TestRunFormats(t *testing.T) {
 		{"run.md", func(out *bytes.Buffer, r *report.Run) error { return report.WriteRunMarkdown(out, r) }},
 		{"run.html", func(out *bytes.Buffer, r *report.Run) error { return report.WriteRunHTML(out, r) }},
 		{"run.json", func(out *bytes.Buffer, r *report.Run) error { return report.WriteJSON(out, report.NewRunDocument(r)) }},
-		{"run.prom", func(out *bytes.Buffer, r *report.Run) error { return report.WriteRunPrometheus(out, r) }},
+		{"run.prom", func(out *bytes.Buffer, r *report.Run) error { return report.WriteRunPrometheus(out, r, nil) }},
 	} {
 		t.Run(test.golden, func(t *testing.T) {
 			var out bytes.Buffer
@@ -168,7 +171,7 @@ func TestRunJSONFitsItsSchemaAndAddsUp(t *testing.T) {
 
 func TestRunPrometheusIsReadByPrometheus(t *testing.T) {
 	var out bytes.Buffer
-	if err := report.WriteRunPrometheus(&out, sampleRun()); err != nil {
+	if err := report.WriteRunPrometheus(&out, sampleRun(), map[string]string{"run": "today"}); err != nil {
 		t.Fatal(err)
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
@@ -185,5 +188,17 @@ func TestRunPrometheusIsReadByPrometheus(t *testing.T) {
 	}
 	if got := families["stepline_step_duration_seconds"].GetMetric()[1].GetGauge().GetValue(); got != 0.001 {
 		t.Errorf("step of rank 1 is %v s, want 0.001", got)
+	}
+	for name, family := range families {
+		for _, metric := range family.GetMetric() {
+			if !slices.ContainsFunc(metric.GetLabel(), func(l *dto.LabelPair) bool { return l.GetName() == "run" && l.GetValue() == "today" }) {
+				t.Errorf("%s has a series without the label given: %v", name, metric)
+			}
+		}
+	}
+	for _, label := range []string{"rank", "1run", "__name", "a-b", ""} {
+		if err := report.WriteRunPrometheus(io.Discard, sampleRun(), map[string]string{label: "x"}); err == nil {
+			t.Errorf("label %q is taken", label)
+		}
 	}
 }

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that a Go that can build this module is there, and prints the folder of that `go` as its last line. Debian and its
 # relatives get what is missing from apt; elsewhere it says what to install. Nothing is changed where nothing is missing. With
-# --with-torch also what only tests need: a C compiler for the race detector, and a Python with torch (Debian's, 300 MB) for the
-# recorder.
+# --with-torch also what only tests need: a C compiler for the race detector, a Python with torch (Debian's, 300 MB) for the
+# recorder, virtual environments for the wheel, Prometheus, shells and man for what is made for them.
 set -euo pipefail
 say() { echo "setup: $*" >&2; }
 fail() { say "$*"; exit 1; }
@@ -31,6 +31,12 @@ if [ "${1:-}" = --with-torch ]; then
     if command -v "$python" >/dev/null && "$python" -c 'import torch' 2>/dev/null; then found=$python; fi
   done
   [ -n "$found" ] || packages+=(python3-torch)
+  command -v promtool >/dev/null && command -v prometheus >/dev/null || packages+=(prometheus)
+  /usr/bin/python3 -c 'import ensurepip' 2>/dev/null || packages+=(python3-venv) # the wheel is installed into one
+  [ -e /usr/share/bash-completion/bash_completion ] || packages+=(bash-completion)
+  command -v zsh >/dev/null || packages+=(zsh)
+  command -v fish >/dev/null || packages+=(fish)
+  command -v man >/dev/null || packages+=(man-db)
 fi
 [ ${#packages[@]} -eq 0 ] || install_packages "${packages[@]}"
 

@@ -89,7 +89,7 @@ func run(ctx context.Context, io streams, arguments []string) (code int) {
 	if errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
-	if errors.Is(err, syscall.EPIPE) { // the reader (`| head`) has gone: not ours to complain about
+	if readerGone(err) { // not ours to complain about
 		return code
 	}
 	for _, line := range errorLines(err) {

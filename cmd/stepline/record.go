@@ -82,6 +82,7 @@ folder, records the next steps too. Each capture has a .capture.json beside its 
 	set.StringVar(&flags.maxDisk, "max-disk", "1GB", "with --on-anomaly: disk space of all captures kept")
 	set.DurationVar(&flags.watch.Cooldown, "cooldown", time.Minute, "with --on-anomaly: time after a capture in which only one asked for is made")
 	set.StringVar(&flags.watch.Signal, "signal", "USR2", "with --on-anomaly: the signal that asks for a capture; USR1, USR2 or none")
+	set.StringVar(&flags.watch.Textfile, "textfile", "", "with --on-anomaly: keep the live step times for Prometheus in this `FILE.prom`")
 	set.BoolVar(&flags.pythonAPI, "python-api", false, "print the Python module for loops of your own, and run nothing")
 	return cmd
 }
@@ -120,7 +121,7 @@ func (r *recording) apply(cmd *cobra.Command, flags recordFlags) error {
 		}
 		return nil
 	}
-	for _, name := range []string{"keep", "max-disk", "cooldown", "signal"} {
+	for _, name := range []string{"keep", "max-disk", "cooldown", "signal", "textfile"} {
 		if given(name) {
 			return usageError("--%s needs --on-anomaly, as in `stepline record --on-anomaly nan -- python train.py`", name)
 		}

@@ -17,6 +17,7 @@ var reportFormats = []string{"text", "markdown", "html", "json", "prometheus"}
 
 func newReportCommand(io streams) *cobra.Command {
 	var root, format, output string
+	var labels map[string]string
 	cmd := &cobra.Command{
 		Use:   "report TRACE…",
 		Short: "Say what bounds the training step, why, and what to do first",
@@ -30,6 +31,9 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 			}
 			if !slices.Contains(reportFormats, format) {
 				return usageError("--format %s: use text, markdown, html, json or prometheus", format)
+			}
+			if len(labels) > 0 && format != "prometheus" {
+				return usageError("--label needs --format prometheus")
 			}
 			style, err := io.style(cmd)
 			if err != nil {
@@ -52,7 +56,7 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 				defer os.Remove(file.Name()) // already renamed where all went well
 				destination.out = file
 			}
-			if err := writeReport(destination, format, run, style); err != nil {
+			if err := writeReport(destination, format, run, style, labels); err != nil {
 				return err
 			}
 			if file != nil {
@@ -71,6 +75,7 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 	set.StringVar(&root, "root", ".", "the workspace: the folder of the sources that ran")
 	set.StringVar(&format, "format", "text", "text, markdown, html, json or prometheus")
 	set.StringVarP(&output, "output", "o", "", "write to this file instead of standard output")
+	set.StringToStringVar(&labels, "label", nil, "with --format prometheus: a label for every series, as in `run=today` (repeat)")
 	return cmd
 }
 
@@ -122,7 +127,7 @@ func reportOf(ctx context.Context, workspace *analysis.Workspace, trace *loadedT
 	}, nil
 }
 
-func writeReport(io streams, format string, run *report.Run, style report.Style) error {
+func writeReport(io streams, format string, run *report.Run, style report.Style, labels map[string]string) error {
 	switch format {
 	case "json":
 		return report.WriteJSON(io.out, report.NewRunDocument(run))
@@ -131,7 +136,7 @@ func writeReport(io streams, format string, run *report.Run, style report.Style)
 	case "html":
 		return report.WriteRunHTML(io.out, run)
 	case "prometheus":
-		return report.WriteRunPrometheus(io.out, run)
+		return report.WriteRunPrometheus(io.out, run, labels)
 	default:
 		return report.WriteRunText(io.out, run, report.RunView{Width: io.outputWidth(), Style: style})
 	}

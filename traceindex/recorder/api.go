@@ -6,7 +6,7 @@ import (
 )
 
 // apiParts are what watch() needs, in the order in which they import one another.
-var apiParts = []string{"stepline_torch", "stepline_writer", "stepline_timing", "stepline_ring", "stepline_recorder", "stepline_watch"}
+var apiParts = []string{"stepline_torch", "stepline_writer", "stepline_timing", "stepline_ring", "stepline_recorder", "stepline_textfile", "stepline_watch"}
 
 // PythonAPI is the recorder as one Python module for scripts with a loop of their own: `import stepline_recorder as stepline`,
 // then `with stepline.watch(…) as w`. The parts run under a name that no workspace file can have in a trace.

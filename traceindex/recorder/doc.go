@@ -36,6 +36,9 @@
 // a reason asks the others, through a file in the output folder, to record the same steps; that needs a folder they share.
 // Steps inside a CUDA graph's capture are not timed, and a loss given to torch.autograd.grad() is not seen.
 //
+// With Watch.Textfile step times, losses and captures are kept in a file in Prometheus' text format (stepline_textfile.py),
+// replaced whole at the end of a step, every five seconds.
+//
 // [PythonAPI] is the same for scripts with a loop of their own: `with stepline.watch("captures") as w`, `w.step(loss=loss)`. A
 // wheel ships the files stepline_*.py as they are (without sitecustomize.py, which is for processes below `stepline record`).
 //

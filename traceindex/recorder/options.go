@@ -92,6 +92,11 @@ func (o Options) withDefaults(script string) (Options, error) {
 	if o.OutDir, err = filepath.Abs(o.OutDir); err != nil {
 		return o, fmt.Errorf("output folder %s: %w", o.OutDir, err)
 	}
+	if o.Watch != nil && o.Watch.Textfile != "" {
+		if o.Watch, err = o.Watch.withTextfile(); err != nil {
+			return o, err
+		}
+	}
 	return o, nil
 }
 

@@ -28,6 +28,9 @@ type Watch struct {
 	// Signal asks for a capture; default USR2, "none" for none. Its other way is a file named capture-now in the output
 	// folder: each time that it is written (`touch`).
 	Signal string
+	// Textfile is where the live figures are kept for Prometheus' textfile collector (stepline_textfile.py); "" for nowhere.
+	// Each rank of a distributed run has its own: FILE.rank3.prom.
+	Textfile string
 }
 
 // triggerFile in the output folder asks for a capture whenever it is written.
@@ -72,7 +75,26 @@ func (w *Watch) settings() map[string]any {
 	put("minimum", w.Minimum, w.Minimum > 0)
 	put("baseline", w.Baseline, w.Baseline > 0)
 	put("signal", w.Signal, w.Signal != "")
+	put("textfile", w.Textfile, w.Textfile != "")
 	return s
+}
+
+// withTextfile is w with Textfile's full path, in a folder that is there: the script may change its own folder, and the collector
+// reads only the folder it was told.
+func (w *Watch) withTextfile() (*Watch, error) {
+	path, err := filepath.Abs(w.Textfile)
+	if err != nil {
+		return nil, fmt.Errorf("textfile %s: %w", w.Textfile, err)
+	}
+	if !strings.HasSuffix(path, ".prom") {
+		return nil, fmt.Errorf("textfile %s: its name must end in .prom, or the textfile collector does not read it", w.Textfile)
+	}
+	if folder, err := os.Stat(filepath.Dir(path)); err != nil || !folder.IsDir() {
+		return nil, fmt.Errorf("textfile %s: there is no folder %s; make it, or name the textfile collector's folder", w.Textfile, filepath.Dir(path))
+	}
+	with := *w
+	with.Textfile = path
+	return &with, nil
 }
 
 // askForCapture is what a watched run does with the signal that asks for a capture: handed on, it would end a launcher such as

@@ -29,7 +29,7 @@ TAKE_OVER_AFTER = 8
 
 # What each mode is made of, in the order of import; the last part has the mode's RECORDER.
 PARTS = {
-    "watch": ("stepline_timing", "stepline_ring", "stepline_watch"),
+    "watch": ("stepline_timing", "stepline_ring", "stepline_textfile", "stepline_watch"),
     "time": ("stepline_timing", "stepline_timer"),
     "range": ("stepline_range",),
 }

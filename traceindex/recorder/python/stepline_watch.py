@@ -17,6 +17,7 @@ import time
 
 import stepline_recorder
 import stepline_ring
+import stepline_textfile
 import stepline_timing
 import stepline_writer
 
@@ -31,6 +32,7 @@ SETTINGS = {
     "minimum": 20,  # steps timed before one is judged
     "baseline": 200,  # last steps that say what is usual
     "signal": "USR2",
+    "textfile": None,  # figures for Prometheus are kept in this file
 }
 LOOK_EVERY_S = 0.25  # at the files through which captures are asked for
 FREE_BYTES = 256 << 20  # a disk with less free space than this gets no capture
@@ -51,6 +53,9 @@ class Watcher(stepline_recorder.Recorder):
         self.failed_last = None
         self.asked = None  # what a signal or a call asked for
         self.seen_files = {}  # name of a file that asks -> when it was written last
+        self.textfile = None
+        if self.watch["textfile"]:
+            self.textfile = stepline_textfile.Textfile(os.path.abspath(self.watch["textfile"]), self.out, self.say)
 
     def reset(self):
         self.clock = stepline_timing.Clock(self.torch)
@@ -110,6 +115,8 @@ class Watcher(stepline_recorder.Recorder):
             self.claimed = True
             self.thread = threading.get_ident()
             self._exit_late()
+            if self.textfile:
+                self.textfile.begin(self.rank, self._stem())
         for number, seconds in self.clock.tick(self.count):
             self._judge_time(number, seconds)
         if self.bad_loss and self.losses_work:
@@ -118,6 +125,8 @@ class Watcher(stepline_recorder.Recorder):
         if self.asked:
             reason, self.asked = self.asked, None
             self._ask({"reason": "asked", "condition": reason, "step": self.count - 1})
+        if self.textfile:
+            self.textfile.step(self.count, self.baseline)
         now = time.monotonic()
         if now >= self.next_look:
             self.next_look = now + LOOK_EVERY_S
@@ -148,6 +157,8 @@ class Watcher(stepline_recorder.Recorder):
     def _judge_time(self, number, seconds):
         if self.disturbed[0] <= number <= self.disturbed[1]:
             return
+        if self.textfile:
+            self.textfile.time(seconds)
         baseline = self.baseline
         if len(baseline) >= self.watch["minimum"]:
             for condition in self.slow:
@@ -168,6 +179,8 @@ class Watcher(stepline_recorder.Recorder):
 
     def _judge_loss(self, number, value):
         self.recent_losses.append((number - 1, value))
+        if self.textfile:
+            self.textfile.take_loss(value)
         bad = not math.isfinite(value)
         if bad and not self.loss_was_bad:  # it stays bad from here on: once is enough
             self._found({"reason": "nan", "condition": "nan", "step": number - 1, "value": value})
@@ -254,6 +267,8 @@ class Watcher(stepline_recorder.Recorder):
             raise
         self.failures = 0
         request = self.request
+        if self.textfile:
+            self.textfile.captured(request["reason"], folder)
         self._rest()
         if lost == folder:
             self.captures.remove(folder)
@@ -310,6 +325,8 @@ class Watcher(stepline_recorder.Recorder):
         if self.failures >= 3:
             self.say("three captures failed one after the other; watching no longer")
             self._report()
+            if self.textfile:
+                self.textfile.end(self.count, self.baseline)
             self.close()
 
     def give_up(self, reason):
@@ -337,6 +354,8 @@ class Watcher(stepline_recorder.Recorder):
             self.say("no capture: %s: %s" % (type(error).__name__, error))
         if self.claimed:
             self._report()
+            if self.textfile:
+                self.textfile.end(self.count, self.baseline)
         self.close()
 
     def _report(self):
@@ -436,7 +455,8 @@ def watch(out="stepline-captures", when=("step>1.2*p95", "nan"), steps=3, root="
                 loss = train_step(batch)
                 w.step(loss=loss)
 
-    Settings: keep, max_bytes, cooldown_s, settle, minimum, baseline, signal (None for none).
+    Settings: keep, max_bytes, cooldown_s, settle, minimum, baseline, signal (None for none), textfile (a file in which figures for
+    Prometheus are kept).
     """
     import torch
 
