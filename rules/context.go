@@ -77,10 +77,11 @@ func (h *Heat) Related() []Related {
 }
 
 var (
-	trainHooks = wordSet("training_step compute_loss training_step_end on_train_batch_start on_train_batch_end on_before_zero_grad on_after_backward optimizer_step")
-	evalHooks  = wordSet("validation_step test_step predict_step prediction_step")
-	stepNames  = wordPattern(`(?i)^_?(train|training|optimi[sz]e|update|run|do|fit|learn)_?(step|batch|iteration|iter|parameters|one_batch|one_step|params|on_batch|minibatch)$|^_?step_?(batch|train)?$|^train_single_(batch|step)$`)
-	evalNames  = wordPattern(`(?i)(^|_)(eval|evaluate|evaluation|validate|validation|val|test|predict|prediction|infer|inference|sample|generate)(_|$)|^(eval|valid|test|predict|infer)`)
+	trainHooks = wordSet("training_step compute_loss training_step_end on_train_batch_start on_train_batch_end on_before_zero_grad on_after_backward optimizer_step " +
+		"on_step_begin on_step_end on_substep_end on_pre_optimizer_step on_optimizer_step before_batch after_pred after_loss before_backward after_batch")
+	evalHooks = wordSet("validation_step test_step predict_step prediction_step")
+	stepNames = wordPattern(`(?i)^_?(train|training|optimi[sz]e|update|run|do|fit|learn)_?(step|batch|iteration|iter|parameters|one_batch|one_step|params|on_batch|minibatch)$|^_?step_?(batch|train)?$|^train_single_(batch|step)$`)
+	evalNames = wordPattern(`(?i)(^|_)(eval|evaluate|evaluation|validate|validation|val|test|predict|prediction|infer|inference|sample|generate)(_|$)|^(eval|valid|test|predict|infer)`)
 )
 
 // loopsOf is what a file's loops and functions do directly, without other functions.
@@ -405,6 +406,9 @@ func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, callers int) (b
 		if in.tree.Periodic(s) || evalNames.MatchString(fn.Name) && a.evaluation(in, s) {
 			return
 		}
+		if saveNames.MatchString(fn.Name) && underComparison(s) {
+			return // a checkpoint of the best model, or at the end
+		}
 		h, known := a.siteHeat(in, s, callers)
 		sure = sure && known
 		if h == nil {
@@ -428,10 +432,28 @@ func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, callers int) (b
 	for _, c := range a.callersOf(x, fn) {
 		consider(c.index, c.site)
 	}
+	if best == nil && a.runByEngine(x, fn) {
+		best = &Heat{Kind: InHook, Name: fn.Name}
+	}
 	if site := x.ready().defs[fn]; best == nil && site != nil && (fn.Name == "closure" || fn.Name == "<lambda>") {
 		consider(x, site)
 	}
 	return best, sure
+}
+
+// runByEngine reports whether a function is what an Ignite engine runs for every batch: `Engine(train_step)`. An engine whose function
+// makes no training step evaluates.
+func (a *analysis) runByEngine(x *fileIndex, fn *pyscan.Function) bool {
+	for _, c := range x.ready().calls["Engine"] {
+		call := c.Call()
+		if len(call.Args) == 0 || !strings.HasPrefix(x.calleePath(c), "ignite.engine") {
+			continue
+		}
+		if name, ok := call.Args[0].(*pyscan.Name); ok && name.ID == fn.Name {
+			return a.oneStep(definition{index: x, def: fn})
+		}
+	}
+	return false
 }
 
 var saveNames = wordPattern(`(?i)(^|_)(save|checkpoint|checkpoints|ckpt)(_|$)`)

@@ -195,6 +195,22 @@ func (f *Facts) NoLoaderHasWorkers(item *Heat) bool {
 	return len(loaders) > 0
 }
 
+// CollatesInWorkers reports whether a loader of the project with workers, or with a number of them the source leaves open, collates
+// with a function or an object of a class of that name.
+func (f *Facts) CollatesInWorkers(name string) bool {
+	for _, x := range f.project.calling("DataLoader") {
+		for _, l := range f.loadersIn(x) {
+			if w, _ := l.Workers(); w == WorkersNone {
+				continue
+			}
+			if k := Keyword(l.Call, "collate_fn"); k != nil && (lastName(k.Value) == name || strings.HasPrefix(name, lastName(k.Value)+".")) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 var openers = map[string]string{
 	"h5py.File": "name", "numpy.load": "file", "zipfile.ZipFile": "file", "tarfile.open": "name", "lmdb.open": "path", "sqlite3.connect": "database",
 	"pandas.read_csv": "filepath_or_buffer", "pandas.read_parquet": "path", "pandas.read_pickle": "filepath_or_buffer", "pandas.read_hdf": "path_or_buf",

@@ -114,6 +114,12 @@ func (f *Facts) HotOrSaving(s *Site) *Heat {
 	return h
 }
 
+// HasCallers reports whether the project calls the function of a site.
+func (f *Facts) HasCallers(s *Site) bool {
+	fn := s.Def()
+	return fn != nil && fn.Name != "<module>" && len(f.analysis.callersOf(f.index, fn)) > 0
+}
+
 // PerItem is the Dataset or collate context of a site, nil if there is none.
 func (f *Facts) PerItem(s *Site) *Heat {
 	h, _ := f.analysis.functionHeat(f.index, s.Def(), maxCallers)

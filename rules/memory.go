@@ -190,7 +190,9 @@ func (a *analysis) calledWithoutGrad(x *fileIndex, fn *pyscan.Function) bool {
 }
 
 // UnderComparison reports whether a site runs under an if with an ordering comparison, such as "is it the best so far".
-func (f *Facts) UnderComparison(s *Site) bool {
+func (f *Facts) UnderComparison(s *Site) bool { return underComparison(s) }
+
+func underComparison(s *Site) bool {
 	for at := s; at.Parent != nil; at = at.Parent {
 		branch, ok := at.Parent.Node.(*pyscan.If)
 		if !ok || at.Role != RoleBody {

@@ -255,6 +255,8 @@ func isCounter(e pyscan.Expr) bool {
 		return counterWords.MatchString(e.Attr)
 	case *pyscan.BinOp:
 		return (e.Op == "+" || e.Op == "-") && (isCounter(e.Left) || isCounter(e.Right))
+	case *pyscan.Call:
+		return lastName(e.Func) == "int" && len(e.Args) == 1 && isCounter(e.Args[0])
 	}
 	return false
 }

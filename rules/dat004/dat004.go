@@ -31,7 +31,7 @@ func check(p *rules.Pass) {
 			continue
 		}
 		severity := rules.Warning
-		if item.Class != nil && len(p.LoadersOfDataset(item.Class)) == 0 {
+		if item.Class != nil && len(p.LoadersOfDataset(item.Class)) == 0 || item.Class == nil && !p.CollatesInWorkers(item.Name) {
 			severity = rules.Info // no loader in sight: its workers are not known
 		}
 		p.ReportHot(at, item, rules.Finding{

@@ -57,7 +57,7 @@ const (
 func looped(p *rules.Pass, e pyscan.Expr) (pyscan.Expr, string) {
 	call, ok := e.(*pyscan.Call)
 	if !ok {
-		if name, isName := e.(*pyscan.Name); isName && p.IsTensor(name) && !p.HoldsList(name) {
+		if name, isName := e.(*pyscan.Name); isName && p.IsTensor(name) && !p.HoldsList(name) && p.MadeAsTensor(name) {
 			return name, iterates
 		}
 		return nil, ""

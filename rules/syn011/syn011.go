@@ -37,7 +37,7 @@ func check(p *rules.Pass) {
 		case p.IsPrintOfTensor(at) != nil:
 			report(p, at, step, "prints a tensor's value, which waits for the GPU")
 		default:
-			if read := p.HostRead(at); read != nil && p.OnGPU(read.Tensor) {
+			if read := p.HostRead(at); read != nil && p.OnGPU(read.Tensor) && !p.IfTensor(at, read.Tensor) {
 				report(p, at, step, "waits for the GPU")
 			}
 		}

@@ -39,7 +39,7 @@ func check(p *rules.Pass) {
 		if v.Kind != rules.CPUTensor || !v.Unpinned {
 			continue
 		}
-		if p.InDefNamed(at, "__init__") && p.Hot(at) == nil {
+		if (p.InDefNamed(at, "__init__") || p.HasCallers(at)) && p.Hot(at) == nil {
 			continue // one copy, while the model is made
 		}
 		p.Report(at, rules.Finding{
