@@ -30,6 +30,8 @@ type Options struct {
 	Pprof string
 	// NoWatch keeps the server from watching files with the operating system's means where the client cannot.
 	NoWatch bool
+	// Loading, if not nil, is told when a trace begins to load and none did, and when none does any more.
+	Loading func(busy bool)
 	// Cache is the folder for finished trace indexes, "" for none.
 	Cache string
 }

@@ -60,7 +60,7 @@ const (
 func (s *server) init() {
 	s.current.Store(&state{documents: map[string]*document{}, notebooks: map[string]*notebook{}, hiddenFolders: map[string]*folder{}})
 	s.checker = newChecker(s)
-	s.traces = traceLoads{running: map[string]*traceLoad{}, commands: map[string]int{}, pending: map[string]int{}, passedOver: map[string]bool{}}
+	s.traces = traceLoads{running: map[string]*traceLoad{}, commands: map[string]int{}, pending: map[string]int{}, passedOver: map[string]bool{}, loading: s.options.Loading}
 	s.closed = closedChecks{held: make(chan struct{}, 1), roots: map[string]*closedFolder{}}
 	s.tokens.cancel = map[string]context.CancelFunc{}
 	s.waitingForFolder = map[string][]func(){}

@@ -29,7 +29,19 @@ type traceLoads struct {
 	// passedOver are the folders where something made way for a command that is still being worked on; should that fail, it
 	// gets its turn after all.
 	passedOver map[string]bool
-	wait       sync.WaitGroup
+	// active counts the loads that have not ended, those overtaken too; loading is told of the first and after the last.
+	active  int
+	loading func(busy bool)
+	wait    sync.WaitGroup
+}
+
+// count adds to the active loads.
+func (t *traceLoads) count(n int) {
+	before := t.active
+	t.active += n
+	if t.loading != nil && (before == 0 || t.active == 0) {
+		t.loading(t.active > 0)
+	}
 }
 
 type traceLoad struct {
@@ -118,12 +130,14 @@ func (s *server) startLoad(ctx context.Context, r loadRequest, done func(loadDon
 	s.traces.running[r.root] = load
 	s.setLoading(r.root, true)
 	buffers := s.buffers(f)
+	s.traces.count(1)
 	s.traces.wait.Add(1)
 	go func() {
 		defer s.traces.wait.Done()
 		defer cancel()
 		trace, err := s.load(ctx, cancel, f, r, buffers)
 		posted := s.conn.Post(func() {
+			s.traces.count(-1)
 			current := s.traces.running[r.root] == load
 			if current {
 				delete(s.traces.running, r.root)

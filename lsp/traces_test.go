@@ -87,6 +87,31 @@ func TestTheUsersCommandWinsOverWhatWasFoundOrConfigured(t *testing.T) {
 	}
 }
 
+// TestLoadingIsToldOf from the first load's beginning to the last one's end, those that fail or are overtaken too.
+func TestLoadingIsToldOf(t *testing.T) {
+	dir, _, _ := gptWorkspace(t)
+	var told []bool
+	session(t, Options{Loading: func(busy bool) { told = append(told, busy) }}, func(t *testing.T, c *fakeClient) {
+		c.initialize(dir, fullCapabilities(), object{"autoDiscover": false})
+		for _, name := range []string{"trace.json.gz", "missing.json"} {
+			_ = c.loadTrace(name)
+			synctest.Wait()
+		}
+		for range 2 {
+			c.begin("workspace/executeCommand", object{"command": "stepline.loadTrace", "arguments": []string{"trace.json.gz"}})
+		}
+		synctest.Wait()
+		if len(told) < 6 || len(told)%2 != 0 {
+			t.Errorf("told %v", told)
+		}
+		for i, busy := range told {
+			if busy != (i%2 == 0) {
+				t.Errorf("told %v", told)
+			}
+		}
+	})
+}
+
 // TestATraceUnloadedStaysUnloaded although it was still looked for when the command came.
 func TestATraceUnloadedStaysUnloaded(t *testing.T) {
 	dir, _, _ := gptWorkspace(t)
