@@ -1,7 +1,7 @@
 // The server's life: found, started, restarted, stopped, and why not; and the requests of the other parts.
 import * as vscode from "vscode";
 import {
-  CloseAction, DidChangeWatchedFilesNotification, type DynamicFeature, ErrorAction, ExecuteCommandRequest, FileChangeType, LanguageClient, type LanguageClientOptions, LSPErrorCodes, ResponseError,
+  CloseAction, DidChangeWatchedFilesNotification, type DynamicFeature, ErrorAction, ExecuteCommandRequest, FileChangeType, LanguageClient, type LanguageClientOptions,
   type ServerOptions, type StaticFeature, State, Trace, WorkDoneProgress,
 } from "vscode-languageclient/node";
 import { hoverWithLinks } from "./hover";
@@ -223,7 +223,7 @@ export class Session implements vscode.Disposable {
         told = Math.max(told, percent);
       });
       try {
-        return await overtaking(() => client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [argument], workDoneToken }, cancel) as Promise<T>, cancel);
+        return await (client.sendRequest(ExecuteCommandRequest.type, { command, arguments: [argument], workDoneToken }, cancel) as Promise<T>);
       } catch (error) {
         if (cancel.isCancellationRequested) return undefined;
         throw error;
@@ -252,7 +252,7 @@ export class Session implements vscode.Disposable {
   private async loadChosenAgain(): Promise<void> {
     for (const [folder, traces] of this.chosen) {
       try {
-        await overtaking(() => this.execute("stepline.loadTrace", { traces, ...(folder ? { folder } : {}) }));
+        await this.execute("stepline.loadTrace", { traces, ...(folder ? { folder } : {}) });
       } catch (error) {
         this.log.warn(`a trace could not be loaded again: ${messageOf(error)}`);
       }
@@ -276,18 +276,6 @@ export class Session implements vscode.Disposable {
     await this.stopNow();
     this.changed.dispose();
     this.log.dispose();
-  }
-}
-
-/** Asks again where the server's own search for traces has overtaken a load that the user wants. */
-async function overtaking<T>(ask: () => Promise<T>, cancel?: vscode.CancellationToken): Promise<T> {
-  for (let left = 3; ; left--) {
-    try {
-      return await ask();
-    } catch (error) {
-      const cancelled = error instanceof ResponseError && error.code === LSPErrorCodes.RequestCancelled;
-      if (!cancelled || cancel?.isCancellationRequested || left === 0) throw error;
-    }
   }
 }
 

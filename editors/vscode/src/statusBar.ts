@@ -76,5 +76,5 @@ export class StatusBar implements vscode.Disposable {
 
 /** A trace's name without its folders. */
 function shortName(trace: string): string {
-  return trace.split(", ").map((t) => t.slice(t.lastIndexOf("/") + 1)).join(", ");
+  return trace.split(", ").map((t) => t.replace(/\/$/, "")).map((t) => t.slice(t.lastIndexOf("/") + 1)).join(", ");
 }

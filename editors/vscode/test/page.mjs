@@ -83,6 +83,7 @@ const tests = [
       if (Date.now() > end) throw new Error("no hover with the line's numbers");
     }
     assert.match(await hover.textContent(), /1\.12\u00a0ms/);
+    await hover.evaluate((drawn) => Promise.all(drawn.getAnimations({ subtree: true }).map((each) => each.finished))); // it fades in
     await shot("hover");
     await hover.locator("a", { hasText: "Open report" }).first().click(wait);
     await page.locator(".tab", { hasText: "stepline report" }).waitFor(wait);

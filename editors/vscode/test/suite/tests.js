@@ -312,6 +312,20 @@ exports.tests = [
     await eventually("the first one again", () => statusText().includes("58.6 ms a step"), statusText);
   }],
 
+  ["Record a Trace runs its command in a terminal, and what it wrote is loaded", async () => {
+    await open(gpt());
+    // The command stands in for a script that trains: it writes a trace where the recorder would.
+    await vscode.commands.executeCommand("stepline.record", "sh -c 'cp trace.json.gz runs/*/'");
+    assert.ok(vscode.window.terminals.some((t) => t.name === "stepline record"), vscode.window.terminals.map((t) => t.name).join(", "));
+    const trace = () => inside.session.status(folder(0))?.trace ?? "";
+    await eventually("its trace", () => trace().startsWith("runs/"), () => [trace(), inside.recorder.sent]);
+    assert.match(trace(), /^runs\/\d{4}-\d\d-\d\dT[\d-]+\/trace\.json\.gz/);
+    for (const terminal of vscode.window.terminals) terminal.dispose();
+    fs.rmSync(path.join(folder(0).fsPath, "runs"), { recursive: true });
+    await vscode.commands.executeCommand("stepline.refresh");
+    await eventually("the first one again", () => statusText().includes("58.6 ms a step") && !trace().startsWith("runs/"), statusText);
+  }],
+
   ["a killed server comes back with its trace", async () => {
     await open(gpt());
     const pid = await kill();
