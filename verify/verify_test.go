@@ -180,6 +180,20 @@ func TestWorkingTree(t *testing.T) {
 	if _, err := Run(context.Background(), o); err != nil {
 		t.Errorf("the untracked file is not in the working tree's copy: %v", err)
 	}
+	sparse, err := os.Create(filepath.Join(folder, "sub", "weights.bin"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(sparse.Truncate(mostUntracked+1), sparse.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "the largest is sub/weights.bin") {
+		t.Errorf("%v", err)
+	}
+	o.Link = append(o.Link, "weights.bin")
+	if _, err := Run(context.Background(), o); err != nil {
+		t.Error(err)
+	}
 	o.Copy = []string{"/etc/passwd"}
 	if _, err := Run(context.Background(), o); err == nil || !strings.Contains(err.Error(), "not in the repository") {
 		t.Errorf("%v", err)

@@ -9,7 +9,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+
+	"stepline/report"
 )
 
 // worktrees are the temporary checkouts of one verification.
@@ -75,7 +78,7 @@ func (w *worktrees) checkout(ctx context.Context, source Source, name string, o 
 		return "", "", err
 	}
 	if source.WorkingTree {
-		if err = w.copyUntracked(ctx, folder); err != nil {
+		if err = w.copyUntracked(ctx, folder, o); err != nil {
 			return "", "", err
 		}
 	}
@@ -92,20 +95,54 @@ func (w *worktrees) checkout(ctx context.Context, source Source, name string, o 
 	return folder, told, nil
 }
 
-func (w *worktrees) copyUntracked(ctx context.Context, folder string) error {
+// mostUntracked is the size in bytes of untracked files that are copied without being asked: source code, not data sets.
+const mostUntracked = 256 << 20
+
+// copyUntracked copies the untracked files that are not ignored, except what --link or --copy bring anyway.
+func (w *worktrees) copyUntracked(ctx context.Context, folder string, o Options) error {
 	listed, err := git(ctx, w.root, "ls-files", "--others", "--exclude-standard", "-z")
 	if err != nil {
 		return err
 	}
+	var paths []string
+	var total, largest int64
+	var largestPath string
 	for path := range strings.SplitSeq(listed, "\x00") {
-		if path == "" {
+		if path == "" || w.brought(path, o) {
 			continue
 		}
+		info, err := os.Lstat(filepath.Join(w.root, path))
+		if err != nil {
+			continue // gone since it was listed
+		}
+		if total += info.Size(); info.Size() > largest {
+			largest, largestPath = info.Size(), path
+		}
+		paths = append(paths, path)
+	}
+	if total > mostUntracked {
+		return fmt.Errorf("the untracked files of %s are %s, the largest is %s: have git ignore data, and --link it if the command needs it",
+			w.root, report.Bytes(total), largestPath)
+	}
+	for _, path := range paths {
 		if err := copyAll(filepath.Join(w.root, path), filepath.Join(folder, path)); err != nil {
 			return fmt.Errorf("untracked %s: %w", path, err)
 		}
 	}
 	return nil
+}
+
+// brought tells whether a path, given from the root, is at or below one that --copy or --link name.
+func (w *worktrees) brought(path string, o Options) bool {
+	for _, named := range append(slices.Clone(o.Copy), o.Link...) {
+		if !filepath.IsAbs(named) {
+			named = filepath.Join(w.root, w.prefix, named)
+		}
+		if inside, err := filepath.Rel(named, filepath.Join(w.root, path)); err == nil && filepath.IsLocal(inside) {
+			return true
+		}
+	}
+	return false
 }
 
 // bring puts a path of the checkout, given from the current folder, into a worktree in place of what is there.
