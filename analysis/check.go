@@ -40,48 +40,85 @@ func (w *Workspace) Check(ctx context.Context, paths []string, costs rules.Costs
 			return nil, err
 		}
 	}
-	sources := make([]*Source, len(names))
-	warnings := make([]*traceindex.Warning, len(names))
-	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, name := range names {
-		group.Go(func() error {
-			display := w.DisplayPath(name)
-			text, warning := readSource(name, display)
-			if warnings[i] = warning; warning == nil {
-				sources[i] = &Source{display, text}
-			}
-			return groupCtx.Err()
-		})
-	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	var readable []Source
-	var passedOver []traceindex.Warning
-	for i := range names {
-		if warnings[i] != nil {
-			passedOver = append(passedOver, *warnings[i])
-			continue
-		}
-		readable = append(readable, *sources[i])
-	}
-	checked, err := w.CheckSources(ctx, readable, costs)
+	read, err := w.readAll(ctx, names)
 	if err != nil {
 		return nil, err
 	}
-	checked.Warnings = append(passedOver, checked.Warnings...)
+	checked, err := w.CheckSources(ctx, read.sources, costs)
+	if err != nil {
+		return nil, err
+	}
+	checked.Warnings = append(read.passedOver, checked.Warnings...)
 	return checked, missing
+}
+
+// sources are files as read: the texts, and a warning for each that is no source.
+type sources struct {
+	sources    []Source
+	passedOver []traceindex.Warning
+}
+
+func (s sources) size() int {
+	n := 0
+	for _, source := range s.sources {
+		n += len(source.Text)
+	}
+	return n
+}
+
+// readAll reads files to be checked, in parallel.
+func (w *Workspace) readAll(ctx context.Context, names []string) (sources, error) {
+	texts := make([]*Source, len(names))
+	warnings := make([]*traceindex.Warning, len(names))
+	if err := inParallel(ctx, len(names), func(i int) {
+		display := w.DisplayPath(names[i])
+		text, warning := readSource(names[i], display)
+		if warnings[i] = warning; warning == nil {
+			texts[i] = &Source{display, text}
+		}
+	}); err != nil {
+		return sources{}, err
+	}
+	var read sources
+	for i := range names {
+		if warnings[i] != nil {
+			read.passedOver = append(read.passedOver, *warnings[i])
+			continue
+		}
+		read.sources = append(read.sources, *texts[i])
+	}
+	return read, nil
 }
 
 // CheckSources lints texts as files of the workspace.
 func (w *Workspace) CheckSources(ctx context.Context, sources []Source, costs rules.Costs) (*Checked, error) {
-	checked, err := parseSources(ctx, sources)
+	checked, err := parseSources(ctx, sources, w.Project())
 	if err != nil {
 		return nil, err
 	}
+	return w.checkParsed(ctx, checked, w.projectOf(checked.Files), costs)
+}
+
+// checkAmong lints texts as files of a project that other texts belong to as well.
+func (w *Workspace) checkAmong(ctx context.Context, sources, around []Source, costs rules.Costs) (*Checked, error) {
+	if len(around) == 0 {
+		return w.CheckSources(ctx, sources, costs)
+	}
+	others, err := parseSources(ctx, around, nil)
+	if err != nil {
+		return nil, err
+	}
+	project := rules.NewProject(others.Files)
+	checked, err := parseSources(ctx, sources, project)
+	if err != nil {
+		return nil, err
+	}
+	return w.checkParsed(ctx, checked, projectAmong(project, checked.Files), costs)
+}
+
+// checkParsed lints models in a project.
+func (w *Workspace) checkParsed(ctx context.Context, checked *Checked, project *rules.Project, costs rules.Costs) (*Checked, error) {
 	found := make([][]rules.Finding, len(checked.Files))
-	project := w.projectOf(checked.Files)
 	if err := inParallel(ctx, len(checked.Files), func(i int) {
 		found[i] = w.checkIn(project, checked.Files[i], costs)
 	}); err != nil {
@@ -98,11 +135,21 @@ func (w *Workspace) CheckSources(ctx context.Context, sources []Source, costs ru
 	return checked, nil
 }
 
-// parseSources makes the models. A notebook that is none becomes a warning.
-func parseSources(ctx context.Context, sources []Source) (*Checked, error) {
+// parseSources makes the models, but for those a project (it may be nil) has made. A notebook that is none becomes a warning.
+func parseSources(ctx context.Context, sources []Source, project *rules.Project) (*Checked, error) {
+	made := map[string]*pyscan.File{}
+	if project != nil {
+		for _, f := range project.Files() {
+			made[f.Path] = f
+		}
+	}
 	files, notebooks, failures := make([]*pyscan.File, len(sources)), make([]*pyscan.Notebook, len(sources)), make([]error, len(sources))
 	err := inParallel(ctx, len(sources), func(i int) {
 		if !IsNotebook(sources[i].Path) {
+			if f := made[sources[i].Path]; f != nil && f.Text == sources[i].Text {
+				files[i] = f
+				return
+			}
 			files[i] = pyscan.Parse(sources[i].Path, sources[i].Text)
 			return
 		}

@@ -210,6 +210,11 @@ func (w *Workspace) projectOf(files []*pyscan.File) *rules.Project {
 	if base == nil {
 		return rules.NewProject(files)
 	}
+	return projectAmong(base, files)
+}
+
+// projectAmong is a project with files in it, in the place of those of their paths.
+func projectAmong(base *rules.Project, files []*pyscan.File) *rules.Project {
 	if len(files) <= 8 {
 		for _, f := range files {
 			base = base.With(f)

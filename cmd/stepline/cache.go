@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stepline/analysis"
 	"stepline/report"
 	"stepline/traceindex/load"
 )
@@ -33,7 +34,8 @@ func newCacheCommand(io streams) *cobra.Command {
 		Use:   "cache",
 		Short: "List or clear the indexes kept of traces read before",
 		Long: `A trace that was read once is kept as an index in the user's cache folder, so that it opens in a moment the next time.
-An index whose trace has changed is made anew by itself; clearing loses nothing but time.`,
+An index whose trace has changed is made anew by itself; clearing loses nothing but time. The findings of the last checks of
+large workspaces are kept there too, under a hash of all they rest on.`,
 		Args: noArguments,
 		RunE: list,
 	}
@@ -44,7 +46,15 @@ An index whose trace has changed is made anew by itself; clearing loses nothing 
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprintf(io.out, "removed %s, %s\n", indexCount(indexes), report.Bytes(bytes))
+			checks, checkBytes, err := analysis.ForgetChecks()
+			if err != nil {
+				return err
+			}
+			kept := ""
+			if checks > 0 {
+				kept = " and the findings of " + report.Plural(checks, "check")
+			}
+			_, err = fmt.Fprintf(io.out, "removed %s%s, %s\n", indexCount(indexes), kept, report.Bytes(bytes+checkBytes))
 			return err
 		}},
 	)
