@@ -2,7 +2,10 @@ package rules_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -21,33 +24,59 @@ var typed = []string{
 	"# noqa\n", "scaled_dot_product_attention", "def f(x):\n    return x\n",
 }
 
-// TestEditsThroughWith: after any edits, a project that took each one by With finds what a new project of the same text finds,
-// in the edited file and in the one that imports it.
+// TestEditsThroughWith: after any edits of any of its files, a project that took each one by With finds in every file what a new
+// project of the same texts finds. The files are real training scripts; each imports from another.
 func TestEditsThroughWith(t *testing.T) {
-	script, err := os.ReadFile("../testdata/traces/gpt/gpt.py")
-	if err != nil {
-		t.Fatal(err)
+	scripts, err := filepath.Glob("../testdata/traces/*/*.py")
+	if err != nil || len(scripts) < 5 {
+		t.Fatalf("%d scripts: %v", len(scripts), err)
 	}
-	other := pyscan.Parse("evaluate.py", "import torch\nfrom train import *\nfrom train import main\n\nfor x in range(3):\n    loss = main()\n    loss.backward()\n    print(loss.item())\n")
 	rapid.Check(t, func(t *rapid.T) {
-		text := string(script)
-		project := rules.NewProject([]*pyscan.File{pyscan.Parse("train.py", text), other})
+		texts := map[string]string{
+			"train.py":     "from lib.steps import *\n" + script(t, rapid.SampledFrom(scripts).Draw(t, "train.py")),
+			"lib/steps.py": "from train import main, train\n" + script(t, rapid.SampledFrom(scripts).Draw(t, "lib/steps.py")),
+			"evaluate.py":  "import torch\nfrom train import *\nfrom train import main\n\nfor x in range(3):\n    loss = main()\n    loss.backward()\n    print(loss.item())\n",
+		}
+		paths := slices.Sorted(maps.Keys(texts))
+		parsed := func(path string) *pyscan.File { return pyscan.Parse(path, texts[path]) }
+		var files []*pyscan.File
+		for _, path := range paths {
+			files = append(files, parsed(path))
+		}
+		project := rules.NewProject(files)
 		for range rapid.IntRange(1, 4).Draw(t, "edits") {
+			at := rapid.IntRange(0, len(paths)-1).Draw(t, "file")
+			text := texts[paths[at]]
 			start := rapid.IntRange(0, len(text)).Draw(t, "start")
 			end := min(len(text), start+rapid.SampledFrom([]int{0, 0, 1, 3, 30, 400}).Draw(t, "cut"))
-			text = text[:start] + rapid.SampledFrom(typed).Draw(t, "typed") + text[end:]
-			file := pyscan.Parse("train.py", text)
-			project = project.With(file)
-			fresh := rules.NewProject([]*pyscan.File{pyscan.Parse("train.py", text), other})
-			for i, at := range []*pyscan.File{file, other} {
-				want := described(rules.Run(catalog.All(), rules.Target{File: fresh.Files()[i], Project: fresh}, rules.Config{}))
-				got := described(rules.Run(catalog.All(), rules.Target{File: at, Project: project}, rules.Config{}))
+			texts[paths[at]] = text[:start] + rapid.SampledFrom(typed).Draw(t, "typed") + text[end:]
+			files[at] = parsed(paths[at])
+			project = project.With(files[at])
+			if rapid.Bool().Draw(t, "typed on") { // the next edit comes before anybody asks
+				continue
+			}
+			var anew []*pyscan.File
+			for _, path := range paths {
+				anew = append(anew, parsed(path))
+			}
+			fresh := rules.NewProject(anew)
+			for i, file := range files {
+				want := described(rules.Run(catalog.All(), rules.Target{File: anew[i], Project: fresh}, rules.Config{}))
+				got := described(rules.Run(catalog.All(), rules.Target{File: file, Project: project}, rules.Config{}))
 				if diff := cmp.Diff(want, got); diff != "" {
-					t.Fatalf("%s after the edits (-new project +edited):\n%s", at.Path, diff)
+					t.Fatalf("%s after the edits (-new project +edited):\n%s", file.Path, diff)
 				}
 			}
 		}
 	})
+}
+
+func script(t *rapid.T, name string) string {
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // described is what a user sees of findings.

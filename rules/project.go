@@ -23,7 +23,7 @@ type Project struct {
 	// idle holds data flows between runs: what they know about a project that never changes stays true.
 	trainOnce sync.Once
 	training  map[string]bool
-	// texts keeps what mentions answered, calls what callsOf did.
+	// texts keeps how many files hold a text that mentions was asked for, calls what callsOf answered.
 	texts, calls sync.Map
 
 	idleMu sync.Mutex
@@ -202,6 +202,7 @@ func (p *Project) With(file *pyscan.File) *Project {
 	}
 	x := newFileIndex(file, old)
 	out.paths[file.Path] = x
+	out.inheritTexts(p, old, x)
 	for _, c := range p.changed {
 		if c != old {
 			out.changed = append(out.changed, c)
@@ -479,9 +480,29 @@ func (p *Project) basePaths(c definition, depth int) []string {
 // mentions reports whether any file of the project holds a text.
 func (p *Project) mentions(text string) bool {
 	if known, ok := p.texts.Load(text); ok {
-		return known.(bool)
+		return known.(int) > 0
 	}
-	found := slices.ContainsFunc(p.files, func(x *fileIndex) bool { return x.mentions(text) })
-	p.texts.Store(text, found)
-	return found
+	holding := 0
+	for _, x := range p.files {
+		if x.mentions(text) {
+			holding++
+		}
+	}
+	p.texts.Store(text, holding)
+	return holding > 0
+}
+
+// inheritTexts takes over how many files hold a text from the project in which one file was another (nil where it was not there).
+func (p *Project) inheritTexts(before *Project, was, is *fileIndex) {
+	before.texts.Range(func(key, known any) bool {
+		text, holding := key.(string), known.(int)
+		if was != nil && was.mentions(text) {
+			holding--
+		}
+		if is.mentions(text) {
+			holding++
+		}
+		p.texts.Store(text, holding)
+		return true
+	})
 }
