@@ -71,6 +71,7 @@ fuzz:
 # BIG_TRACE=FILE measures with a trace of your own. Without Python's venv the comparison with ruff's server is left out.
 bench: build
 	@./scripts/ruff.sh >/dev/null || echo "bench: ruff could not be installed and is left out" >&2
+	@./scripts/lint_beside.sh >/dev/null || echo "bench: TorchFix could not be installed and is left out" >&2
 	@$(GO) run ./bench -stepline bin/stepline
 	@$(GO) run ./bench/ranks -stepline bin/stepline
 

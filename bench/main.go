@@ -16,7 +16,7 @@ func main() {
 	stepline := flag.String("stepline", "bin/stepline", "the program to measure")
 	runs := flag.Int("runs", 3, "runs of each large measurement")
 	keystrokes := flag.Int("keystrokes", 2000, "keystrokes of the editing session")
-	only := flag.String("only", "", "measure only this: trace, parse or session")
+	only := flag.String("only", "", "measure only this: trace, lint, parse or session")
 	flag.Parse()
 	if err := bench(*stepline, *only, *runs, *keystrokes); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
@@ -34,6 +34,11 @@ func bench(stepline, only string, runs, keystrokes int) error {
 	if wanted("trace") {
 		if err := benchLargeTrace(stepline, runs); err != nil {
 			return fmt.Errorf("large trace: %w", err)
+		}
+	}
+	if wanted("lint") {
+		if err := benchLint(stepline, runs); err != nil {
+			return fmt.Errorf("lint: %w", err)
 		}
 	}
 	source, err := longSource(5000)
