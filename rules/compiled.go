@@ -356,3 +356,13 @@ func (f *Facts) BoundInLoop(loop *Site, e pyscan.Expr, except pyscan.Stmt) bool 
 	}
 	return false
 }
+
+// CapturesGraph reports whether the function captures a CUDA graph.
+func (f *Facts) CapturesGraph(s *Site) bool {
+	fn := s.Def()
+	if fn == nil {
+		return false
+	}
+	text := f.File.Text[fn.Start:min(fn.End, len(f.File.Text))]
+	return strings.Contains(text, "CUDAGraph") || strings.Contains(text, "cuda.graph(") || strings.Contains(text, "make_graphed_callables")
+}

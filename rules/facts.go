@@ -167,3 +167,23 @@ func (t *Tree) assignments(f *pyscan.Function) []*pyscan.Assign {
 	})
 	return t.assigned[f]
 }
+
+// InLoop reports whether a site is in the body of any loop of its function.
+func (f *Facts) InLoop(s *Site) bool { return enclosingLoop(s) != nil }
+
+// HeaderSpan is the header of a loop or block, for related locations.
+func (f *Facts) HeaderSpan(s *Site) pyscan.Span { return headerSpan(f.Tree, s) }
+
+// InDefNamed reports whether a site runs in a function of that name.
+func (f *Facts) InDefNamed(s *Site, name string) bool {
+	fn := s.Def()
+	return fn != nil && fn.Name == name
+}
+
+// HoldsList reports whether a name is known to hold a list or tuple.
+func (f *Facts) HoldsList(e pyscan.Expr) bool { return f.Value(e).Kind == Sequence }
+
+// TrainsOnCUDA reports whether the project names CUDA.
+func (f *Facts) TrainsOnCUDA() bool {
+	return f.MentionsInProject("cuda", "Accelerator", "accelerator=\"gpu\"")
+}

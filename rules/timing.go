@@ -314,3 +314,60 @@ func (f *Facts) HostOnlyBetween(from, to *Site) pyscan.Expr {
 
 // Block is the list of statements a statement site stands in.
 func (f *Facts) Block(s *Site) []pyscan.Stmt { return blockOf(s, f.File) }
+
+// IsSynchronize reports whether a call waits for a device or stream: `torch.cuda.synchronize()` and its kin.
+func (f *Facts) IsSynchronize(s *Site) bool {
+	call := s.Call()
+	switch path := f.Resolve(call.Func); path {
+	case "torch.cuda.synchronize", "torch.accelerator.synchronize", "torch.xpu.synchronize":
+		return true
+	}
+	attr, ok := call.Func.(*pyscan.Attribute)
+	if !ok || attr.Attr != "synchronize" {
+		return false
+	}
+	return f.Value(attr.Value).Kind == Stream
+}
+
+// syncFlags are options whose purpose is to synchronise, mostly for measuring.
+var syncFlags = regexp.MustCompile(`(?i)(^|_)synchroni[sz]e`)
+
+var timerWords = regexp.MustCompile(`(?i)time|timer|clock|tic\b|toc\b|elapsed|perf_counter|stopwatch|bench`)
+
+// TimesCode reports whether a clock is read, or an event's time asked, close to a site: in the same block of statements.
+func (f *Facts) TimesCode(s *Site) bool {
+	stmt := s.Statement()
+	if stmt == nil {
+		return false
+	}
+	block := blockOf(stmt, f.File)
+	for up := stmt.Parent; up != nil; up = up.Parent { // `if device.type == "cuda": synchronize()` counts with what surrounds it
+		branch, ok := up.Node.(*pyscan.If)
+		if !ok {
+			break
+		}
+		if syncFlags.MatchString(lastName(branch.Test)) {
+			return true
+		}
+		block = append(append([]pyscan.Stmt(nil), block...), blockOf(up, f.File)...)
+	}
+	for _, other := range block {
+		found := false
+		EachExprIn(other, func(e pyscan.Expr) bool {
+			switch e := e.(type) {
+			case *pyscan.Call:
+				name := lastName(e.Func)
+				path := f.Resolve(e.Func)
+				found = found || strings.HasPrefix(path, "time.") || path == "timeit.default_timer" || name == "elapsed_time" ||
+					timerWords.MatchString(name) && !strings.HasPrefix(path, "torch.")
+			case *pyscan.Attribute:
+				found = found || e.Attr == "elapsed_time"
+			}
+			return !found
+		})
+		if found {
+			return true
+		}
+	}
+	return false
+}
