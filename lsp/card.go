@@ -1,6 +1,7 @@
 package lsp
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -70,7 +71,9 @@ func (s *server) costCard(result *checked, line int) *card {
 		if row.stale {
 			continue
 		}
-		c.addRow(v.trace, row.cost)
+		of := v.trace.cardOf(row.cost)
+		c.title = cmp.Or(c.title, of.title)
+		c.rows, c.notes = append(c.rows, of.rows...), append(c.notes, of.notes...)
 	}
 	for _, n := range v.notes {
 		if n.line == line && !n.stale {
@@ -85,11 +88,20 @@ func (s *server) costCard(result *checked, line int) *card {
 	return c
 }
 
+// cardOf is the card of a line's cost alone. It is made once a trace: what it says does not depend on where the line is now.
+func (t *loadedTrace) cardOf(l *traceindex.LineCost) *card {
+	if made, ok := t.cards.Load(l); ok {
+		return made.(*card)
+	}
+	c := &card{}
+	c.addRow(t, l)
+	t.cards.Store(l, c)
+	return c
+}
+
 func (c *card) addRow(t *loadedTrace, l *traceindex.LineCost) {
 	perStep := t.perStep(l.GPUNs())
-	if c.title == "" {
-		c.title = fmt.Sprintf("%s on the GPU %s · %s of its GPU time", report.Duration(perStep), t.per(), percent(t.gpuShare(perStep)))
-	}
+	c.title = fmt.Sprintf("%s on the GPU %s · %s of its GPU time", report.Duration(perStep), t.per(), percent(t.gpuShare(perStep)))
 	gpu := func(what string, ns int64) {
 		if ns > 0 {
 			c.rows = append(c.rows, [3]string{what, report.Duration(t.perStep(ns)), percent(t.gpuShare(t.perStep(ns)))})

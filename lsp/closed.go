@@ -30,11 +30,26 @@ func (s *server) closedItems(ctx context.Context, key string) ([]protocol.Diagno
 	if info, err := os.Stat(osPath(p)); err != nil || !info.Mode().IsRegular() || leadsOut(osPath(f.root), osPath(p)) {
 		return none, nil
 	}
+	if err := s.openTextsTaken(ctx, f); err != nil {
+		return nil, err
+	}
 	checked, err := f.workspace.Check(ctx, []string{osPath(p)}, f.costs())
 	if err != nil || len(checked.Files) == 0 {
 		return none, ctx.Err()
 	}
 	return s.closedDiagnostics(f, checked.Files[0], checked.Findings), nil
+}
+
+// openTextsTaken waits until the texts of a folder's open documents, as they are now, are in its project.
+func (s *server) openTextsTaken(ctx context.Context, f *folder) error {
+	for key, d := range s.current.Load().documents {
+		if d.folder.root == f.root && d.python() {
+			if _, _, err := s.checkedNow(ctx, key); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // leadsOut tells whether a path in a folder is, links followed, outside it: a stranger's folder must not have other files read.

@@ -12,7 +12,7 @@ import (
 	"stepline/traceindex/diagnose"
 )
 
-// loadedTrace is a loaded run as a folder shows it; immutable.
+// loadedTrace is a loaded run as a folder shows it; immutable but for what it remembers.
 type loadedTrace struct {
 	loaded *analysis.Loaded
 	// paths are the files as they were asked for, for reloading.
@@ -20,6 +20,7 @@ type loadedTrace struct {
 	// origin is who wanted it; found traces make way for newer ones.
 	origin traceOrigin
 	byFile map[string]*fileCosts
+	cards  sync.Map // *traceindex.LineCost → *card, see cardOf
 	// hottestNs is the GPU time of the hottest line of the run.
 	hottestNs int64
 }

@@ -112,6 +112,31 @@ func TestLoadingIsToldOf(t *testing.T) {
 	})
 }
 
+// TestALoadIsCancelledFromItsProgress: the request is answered as cancelled, what was loaded before stays.
+func TestALoadIsCancelledFromItsProgress(t *testing.T) {
+	dir, _, _ := gptWorkspace(t)
+	session(t, Options{}, func(t *testing.T, c *fakeClient) {
+		c.initialize(dir, fullCapabilities(), object{"traces": []string{"trace.json.gz"}})
+		if got := c.lastTrace(); got != "trace.json.gz" {
+			t.Fatalf("%q is loaded", got)
+		}
+		release := make(chan struct{})
+		c.hold("window/workDoneProgress/create", release) // the load waits a little for the answer
+		_, answer := c.begin("workspace/executeCommand", object{"command": "stepline.loadTrace", "arguments": []string{"trace.json.gz"}})
+		created := c.received("window/workDoneProgress/create")
+		c.notify("window/workDoneProgress/cancel", created[len(created)-1].Params)
+		if m := <-answer; m.Error == nil || m.Error.Code != -32800 {
+			t.Errorf("answered %s %v", m.Result, m.Error)
+		}
+		close(release)
+		if got := c.lastTrace(); got != "trace.json.gz" {
+			t.Errorf("%q is loaded", got)
+		}
+		c.notify("window/workDoneProgress/cancel", object{"token": "never heard of"})
+		alive(t, c)
+	})
+}
+
 // TestATraceUnloadedStaysUnloaded although it was still looked for when the command came.
 func TestATraceUnloadedStaysUnloaded(t *testing.T) {
 	dir, _, _ := gptWorkspace(t)
