@@ -83,7 +83,8 @@ const tests = [
       if (Date.now() > end) throw new Error("no hover with the line's numbers");
     }
     assert.match(await hover.textContent(), /1\.12\u00a0ms/);
-    await hover.evaluate((drawn) => Promise.all(drawn.getAnimations({ subtree: true }).map((each) => each.finished))); // it fades in
+    // It fades in; the picture waits for that.
+    for (const end = Date.now() + 2000; Date.now() < end && !(await hover.evaluate((drawn) => getComputedStyle(drawn).opacity === "1")); ) await page.waitForTimeout(50);
     await shot("hover");
     await hover.locator("a", { hasText: "Open report" }).first().click(wait);
     await page.locator(".tab", { hasText: "stepline report" }).waitFor(wait);
