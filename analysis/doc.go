@@ -14,6 +14,6 @@
 // Inputs that are no traces (Nsight Compute reports, NCCL logs, memory snapshots) are joined to the lines at load
 // (Loaded.Beside), in the words of report.
 //
-// Who may import it: cmd/stepline and lsp. It imports report, rules, pyscan, traceindex and its readers, attribute and
+// Who may import it: cmd/stepline and lsp. It imports report, rules, pyscan, traceindex and its readers, rankset, attribute and
 // diagnose; it never imports lsp or cmd.
 package analysis

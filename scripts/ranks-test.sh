@@ -18,7 +18,7 @@ for engine in duckdb spark; do
   option=; [ "$engine" = duckdb ] || option=--spark
   python=$(bash scripts/ranks-python.sh $option | tail -n 1)
   [ -n "$python" ] || { echo "$engine: skipped, see the line above"; continue; }
-  output=$(SPARK_LOCAL_IP=127.0.0.1 timeout 120 "$python" scripts/ranks_check.py "$stepline" "$scratch/new" "$scratch/base" "$engine" 2>&1)
+  output=$(SPARK_LOCAL_IP=127.0.0.1 timeout 240 "$python" scripts/ranks_check.py "$stepline" "$scratch/new" "$scratch/base" "$engine" 2>&1)
   echo "$output"
   counts=$(tail -n 1 <<<"$output" | sed -n 's/^\([0-9]*\) passed, \([0-9]*\) failed$/\1 \2/p')
   [ -n "$counts" ] || counts="0 1"

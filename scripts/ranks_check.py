@@ -7,6 +7,7 @@ Prints one line per comparison and ends with exit code 1 if one fails. scripts/r
 
 import json
 import math
+import os
 import pathlib
 import re
 import subprocess
@@ -89,7 +90,9 @@ def check_duckdb(program, folder, base, report):
 
 
 def check_spark(folder, report):
-    job = subprocess.run([sys.executable, str(ROOT / "docs" / "spark" / "ranks.py"), folder], capture_output=True, text=True)
+    local = "--master local[2] --conf spark.ui.enabled=false --conf spark.sql.shuffle.partitions=2 pyspark-shell"
+    job = subprocess.run([sys.executable, str(ROOT / "docs" / "spark" / "ranks.py"), folder], capture_output=True, text=True,
+                         env={**os.environ, "PYSPARK_SUBMIT_ARGS": local})
     if job.returncode != 0:
         check("spark ranks.py runs: " + re.sub(r"\s+", " ", job.stderr[-400:]), [], [])
         return
