@@ -16,7 +16,7 @@ var (
 // (v1.2.3-5-gabc1234 is 1.2.3.post5+gabc1234), without any tag it is before all (0.0.0.dev0+gabc1234). What is none of these
 // becomes the local part, so that it is kept.
 func pep440(version string) string {
-	if parts := hashAlone.FindStringSubmatch(version); parts != nil && !described.MatchString(version) {
+	if parts := hashAlone.FindStringSubmatch(version); parts != nil { // of digits alone too: a tag like that is rarer than such a hash
 		return "0.0.0.dev0+g" + parts[1] + local(parts[2])
 	}
 	parts := described.FindStringSubmatch(version)

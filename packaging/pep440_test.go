@@ -16,6 +16,8 @@ func TestPEP440(t *testing.T) {
 		"v1.2.3-beta1":                "1.2.3b1",
 		"abc1234":                     "0.0.0.dev0+gabc1234",
 		"abc1234-dirty":               "0.0.0.dev0+gabc1234.dirty",
+		"2523984":                     "0.0.0.dev0+g2523984",
+		"2523984-dirty":               "0.0.0.dev0+g2523984.dirty",
 		"unknown":                     "0.0.0.dev0+unknown",
 		"release/Next_One":            "0.0.0.dev0+release.next.one",
 		"":                            "0.0.0.dev0",
