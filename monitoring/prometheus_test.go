@@ -91,6 +91,7 @@ func TestPrometheusScrapes(t *testing.T) {
 			return
 		}
 	}
+	checkMetrics(t, filepath.Join(folder, "train.prom"))
 	for _, name := range []string{"script:stepline_train_step_duration_seconds:p95_10m", `up{job="stepline"} == 1`, `ALERTS{alertname="SteplineLossNotFinite", alertstate="firing"}`} {
 		for {
 			if samples, err := ask(ctx, address, name); err == nil && samples > 0 {
@@ -120,16 +121,22 @@ func writeReports(t *testing.T, stepline, folder string) {
 		if output, err := exec.Command(stepline, arguments...).CombinedOutput(); err != nil {
 			t.Fatalf("stepline %v: %v\n%s", arguments, err, output)
 		}
-		text, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		command := exec.Command("promtool", "check", "metrics")
-		command.Stdin = text
-		if output, err := command.CombinedOutput(); err != nil || len(output) > 0 {
-			t.Errorf("promtool check metrics, run %s: %v\n%s", run, err, output)
-		}
-		text.Close()
+		checkMetrics(t, path)
+	}
+}
+
+// checkMetrics holds a file against Prometheus' conventions for names, units and help.
+func checkMetrics(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	command := exec.Command("promtool", "check", "metrics")
+	command.Stdin = text
+	if output, err := command.CombinedOutput(); err != nil || len(output) > 0 {
+		t.Errorf("promtool check metrics, %s: %v\n%s", filepath.Base(path), err, output)
 	}
 }
 
