@@ -26,7 +26,7 @@ type change struct {
 // lateRank starts every collective lateNs after the others.
 const (
 	lateRank = 17
-	lateNs   = 1_500_000
+	lateNs   = 200_000
 )
 
 // generate writes a run of ranks made from a few recorded ones into dir. The same arguments give the same numbers.
