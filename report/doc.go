@@ -5,7 +5,8 @@
 // (LineRow, TraceSummary, FindingRow …) are the documented contract and are shared with the language server, which answers
 // `stepline/lineCosts` with the same rows.
 //
-// cmd, lsp and analysis import this package. It imports rules, traceindex and pyscan (for positions), and no protocol.
+// cmd, lsp and analysis import this package. It imports rules, traceindex (and rankset, for runs of
+// indexed ranks) and pyscan (for positions), and no protocol.
 //
 // Nothing that comes from a file reaches a terminal unfiltered: names and source lines go through Printable.
 package report

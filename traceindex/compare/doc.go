@@ -7,5 +7,7 @@
 // Lines are matched through a Follow function, which knows how the source was edited between the two runs; this package knows no
 // source text.
 //
-// Importers: analysis and report. It imports traceindex, traceindex/attribute and traceindex/diagnose.
+// A side is read from memory, or given as StepSamples where its ranks were indexed apart (rankset).
+//
+// Importers: analysis, report and rankset. It imports traceindex, traceindex/attribute and traceindex/diagnose.
 package compare

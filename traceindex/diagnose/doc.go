@@ -12,5 +12,8 @@
 //
 // Thresholds are settings (Settings), never facts.
 //
-// Importers: analysis and report. It imports traceindex and traceindex/attribute.
+// A run is diagnosed in memory (Run), or from what each of its ranks was indexed to (parts.go): both answer the same questions
+// (measured.go), so that the words and numbers are the same.
+//
+// Importers: analysis, report, compare and rankset. It imports traceindex and traceindex/attribute.
 package diagnose
