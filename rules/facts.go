@@ -183,6 +183,9 @@ func (f *Facts) InDefNamed(s *Site, name string) bool {
 // HoldsList reports whether a name is known to hold a list or tuple.
 func (f *Facts) HoldsList(e pyscan.Expr) bool { return f.Value(e).Kind == Sequence }
 
+// TrainsOnHost reports whether the file trains and names no device: in a project for GPUs too, it is an example for the CPU.
+func (f *Facts) TrainsOnHost() bool { return !f.index.namesGPU && f.index.mentions("backward(") }
+
 // TrainsOnCUDA reports whether the project names CUDA.
 func (f *Facts) TrainsOnCUDA() bool {
 	return f.MentionsInProject("cuda", "Accelerator", "accelerator=\"gpu\"")

@@ -11,7 +11,7 @@ import (
 //
 //   - what waits for something to be made first: `if self.file is None: self.file = …`, `if not self.loaded`, `if "step" not in state`;
 //   - what leaves the loop: a branch that ends in `break`, `raise` or `sys.exit()`;
-//   - what handles an error: an except clause, the message of an assert, the arguments of a raise;
+//   - what handles an error: an except clause, the message of an assert, the arguments of a raise or of `warnings.warn`;
 //   - what an anomaly leads to: `if torch.isnan(loss)`, `if not math.isfinite(value)`, `if mask.numel() == 0`.
 
 // leavesLoop reports whether a branch ends the training loop it stands in, so that it runs once per loop.
@@ -50,6 +50,8 @@ func handlesError(at *Site) bool {
 		return at.Role == RoleHandler
 	case *pyscan.Raise:
 		return true
+	case *pyscan.Call:
+		return lastName(up.Func) == "warn" && at.Role != RoleFunc
 	case *pyscan.Assert:
 		return up.Message != nil && up.Message == at.Node
 	}

@@ -60,7 +60,7 @@ func check(p *rules.Pass) {
 					Edits: []rules.TextEdit{p.Tree.RemoveArgument(call, foreach.Span)},
 				}},
 			})
-		case canFuse && fused == nil && foreach == nil && !rules.HasOpenArguments(call) && !differentiable(call) && (!p.Torch.Known() || p.Torch.AtLeast(since.Major, since.Minor)) && p.TrainsOnCUDA():
+		case canFuse && fused == nil && foreach == nil && !rules.HasOpenArguments(call) && !differentiable(call) && (!p.Torch.Known() || p.Torch.AtLeast(since.Major, since.Minor)) && p.TrainsOnCUDA() && !p.TrainsOnHost():
 			p.Report(at, rules.Finding{
 				Severity: rules.Info,
 				Span:     call.Func.Range(),

@@ -1,6 +1,7 @@
 # What runs once, or only in trouble, costs nothing that matters.
 import math
 import sys
+import warnings
 
 import torch
 
@@ -20,6 +21,7 @@ class Meter:
             self.cache[name] = loss.item()
         if not self.ready:
             self.begin(loss.item())
+        warnings.warn(f"loss {loss.item()}")
         assert loss.dim() == 0, f"not a scalar: {loss.tolist()}"
         return loss.item()  # want
 
