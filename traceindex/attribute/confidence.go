@@ -19,8 +19,9 @@ func confidenceOf(margin cost) traceindex.Confidence {
 	return traceindex.ConfidenceAmbiguous
 }
 
-// weakMatch is the cost from which on a call's own match is too doubtful for ConfidenceExact, whatever the alternatives cost.
-const weakMatch cost = 1500
+// weakMatch is the cost from which on a call's own match is too doubtful for ConfidenceExact, whatever the alternatives cost: where
+// a statement has been deleted or replaced since, its calls fit another line badly, and no other line at all.
+const weakMatch cost = 600
 
 // confidence is the label of one placed token.
 func (p *placed) confidence() traceindex.Confidence {

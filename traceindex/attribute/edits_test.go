@@ -237,3 +237,42 @@ func TestMove(t *testing.T) {
 		t.Errorf("gone function accounted for: %v, changed function warned of: %v; %+v %v", gone, warned, after.Unattributed, after.Warnings)
 	}
 }
+
+// TestStatementsGoneSince changes single statements of a function after the recording: the calls of a statement that is gone fit no
+// line, and none may be claimed for them as exact.
+func TestStatementsGoneSince(t *testing.T) {
+	script := readText(t, "gpt/gpt.py")
+	before := costsIn(t, project(t, map[string]string{"gpt.py": script}))
+	exactOf := func(costs *traceindex.Costs, text, line string) int64 {
+		at := 1 + strings.Count(text[:strings.Index(text, line)], "\n")
+		for _, l := range costs.Lines {
+			if l.File == "gpt.py" && l.Line == at {
+				return l.ByConfidence[traceindex.ConfidenceExact]
+			}
+		}
+		return 0
+	}
+	const unrelated = "z = compute_other(y_other).view(3).sum()"
+	for _, test := range []struct{ name, statement, now, suspect string }{
+		{"embeddings deleted", "        x = self.tok(idx) + self.pos(pos)\n", "", "x = layer(x)"},
+		{"head deleted", "        logits = self.head(self.norm(x))\n", "", "x = layer(x)"},
+		{"optimizer's step deleted", "            opt.step()\n", "", "nn.utils.clip_grad_norm_(model.parameters(), 1.0)"},
+		{"softmax replaced", "att = F.softmax(att, dim=-1)", unrelated, unrelated},
+		{"projection replaced", "return self.proj(y)\n", unrelated + "\n", unrelated},
+		{"head replaced", "logits = self.head(self.norm(x))", unrelated, unrelated},
+		{"step replaced", "opt.step()", unrelated, unrelated},
+		{"residual replaced", "x = x + self.mlp(self.norm2(x))", unrelated, unrelated},
+	} {
+		now := strings.Replace(script, test.statement, test.now, 1)
+		if now == script {
+			t.Fatalf("%s: no such statement", test.name)
+		}
+		most := int64(0)
+		if strings.Contains(script, test.suspect) {
+			most = exactOf(before, script, test.suspect)
+		}
+		if claimed := exactOf(costsIn(t, project(t, map[string]string{"gpt.py": now})), now, test.suspect); claimed > most {
+			t.Errorf("%s: %d ns claimed as exact on %q, which ran %d", test.name, claimed, test.suspect, most)
+		}
+	}
+}

@@ -170,6 +170,8 @@ func pythonCallCost(t *token, x *gate) cost {
 	}
 	wrapper := wrapperNames[t.name]
 	switch {
+	case compileWrappers[t.name]:
+		return 500 // the compiled function leaves no frame of its own within
 	case k.known && wrapper:
 		return 1000
 	case k.known:
@@ -207,13 +209,22 @@ func moduleCallCost(t *token, x *gate) cost {
 		return familyCost(t.name, x.name)
 	case k.held && k.unassigned:
 		return 500
+	case k.variable && neverModules[x.name]:
+		return 1500
 	case k.variable:
 		return familyCost(t.name, x.name)
 	case k.class:
 		return 1200
 	}
-	return 400
+	return 700
 }
+
+// compileWrappers are the functions that torch.compile puts around another (torch/_dynamo/eval_frame.py).
+var compileWrappers = nameSet("compile_wrapper", "_fn")
+
+// neverModules are methods of tensors and optimizers by whose names no one calls a module.
+var neverModules = nameSet("view", "permute", "transpose", "reshape", "squeeze", "unsqueeze", "contiguous", "masked_fill", "detach", "cuda", "cpu", "to", "float", "half", "bfloat16",
+	"expand", "gather", "type_as", "split", "chunk", "sum", "mean", "max", "min", "size", "item", "numpy", "backward", "step", "zero_grad")
 
 func attributeCost(t *token, x *gate) cost {
 	switch t.kind {
