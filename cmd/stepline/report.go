@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -17,7 +18,7 @@ var reportFormats = []string{"text", "markdown", "html", "json", "prometheus"}
 
 func newReportCommand(io streams) *cobra.Command {
 	var root, format, output string
-	var labels map[string]string
+	var pairs []string
 	cmd := &cobra.Command{
 		Use:   "report TRACE…",
 		Short: "Say what bounds the training step, why, and what to do first",
@@ -32,8 +33,12 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 			if !slices.Contains(reportFormats, format) {
 				return usageError("--format %s: use text, markdown, html, json or prometheus", format)
 			}
-			if len(labels) > 0 && format != "prometheus" {
+			if len(pairs) > 0 && format != "prometheus" {
 				return usageError("--label needs --format prometheus")
+			}
+			labels, err := seriesLabels(pairs)
+			if err != nil {
+				return err
 			}
 			style, err := io.style(cmd)
 			if err != nil {
@@ -75,7 +80,7 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 	set.StringVar(&root, "root", ".", "the workspace: the folder of the sources that ran")
 	set.StringVar(&format, "format", "text", "text, markdown, html, json or prometheus")
 	set.StringVarP(&output, "output", "o", "", "write to this file instead of standard output")
-	set.StringToStringVar(&labels, "label", nil, "with --format prometheus: a label for every series, as in `run=today` (repeat)")
+	set.StringArrayVar(&pairs, "label", nil, "with --format prometheus: a label for every series, as `name=value` (repeat)")
 	return cmd
 }
 
@@ -101,6 +106,19 @@ func loadReport(ctx context.Context, io streams, workspace *analysis.Workspace, 
 		return nil, err
 	}
 	return run, unusable
+}
+
+// seriesLabels reads the values of --label.
+func seriesLabels(pairs []string) (map[string]string, error) {
+	labels := map[string]string{}
+	for _, pair := range pairs {
+		name, value, found := strings.Cut(pair, "=")
+		if !found {
+			return nil, usageError("--label %s: write it as name=value", pair)
+		}
+		labels[name] = value
+	}
+	return labels, nil
 }
 
 // finishOutput puts a finished file in its place, readable as other new files are.

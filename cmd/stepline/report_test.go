@@ -103,6 +103,9 @@ func TestReportBadInput(t *testing.T) {
 		{[]string{"nowhere.json"}, "nowhere.json"},
 		{[]string{"14-not-a-trace/html.json"}, "HTML"},
 		{[]string{"06-cut-short/input.json", "--format", "pdf"}, "prometheus"},
+		{[]string{"06-cut-short/input.json", "--label", "run=today"}, "--format prometheus"},
+		{[]string{"06-cut-short/input.json", "--format", "prometheus", "--label", "run"}, "name=value"},
+		{[]string{"06-cut-short/input.json", "--format", "prometheus", "--label", "rank=1"}, "rank"},
 	} {
 		got := stepline(t, cases, "", nil, append([]string{"report"}, test.arguments...)...)
 		if got.code != exitUsage || got.out != "" {
