@@ -34,9 +34,14 @@ func check(p *rules.Pass) {
 		if hot == nil || hot.Kind != rules.InLoop && hot.Kind != rules.Reached && hot.Kind != rules.InHook || p.InEvaluation(at) {
 			continue
 		}
+		severity := rules.Warning
+		if len(hot.Calls) > 0 {
+			severity = rules.Info // a function that saves: what decides when to call it is often out of sight
+		}
 		p.ReportHot(at, hot, rules.Finding{
-			Message: fmt.Sprintf("`%s` writes a checkpoint %s: every tensor is copied to the host and pickled while the GPU waits; save every N steps", p.Line(at.Call().Func), hot.When()),
-			Fixes:   p.EveryN(at, 1000),
+			Severity: severity,
+			Message:  fmt.Sprintf("`%s` writes a checkpoint %s: every tensor is copied to the host and pickled while the GPU waits; save every N steps", p.Line(at.Call().Func), hot.When()),
+			Fixes:    p.EveryN(at, 1000),
 		}, rules.NotPeriodic)
 	}
 }

@@ -6,7 +6,7 @@ def save_checkpoint(model, path):
 
 
 def save_always(model, path):
-    torch.save(model.state_dict(), path)  # want
+    torch.save(model.state_dict(), path)  # want info
 
 
 def train(model, loader, opt, args):

@@ -20,7 +20,7 @@ def train(model, loader, opt, best):
 
 
 def keep(model):
-    torch.save(  # want
+    torch.save(  # want info
         {
             "model": model.state_dict(),
         },
