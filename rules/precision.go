@@ -23,12 +23,31 @@ func (f *Facts) RunsInHalfPrecision() bool {
 	if last == "" {
 		return false
 	}
+	from, relative, whole := "from "+last+" import", "."+last+" import", "import "+last
 	for _, x := range f.project.files {
-		if x != f.index && x.mentions(lowPrecisionWords[:6]...) && x.mentions("from "+last+" import", "."+last+" import", "import "+last) {
+		if imports := x.halfPrecisionImports(); imports != "" &&
+			(strings.Contains(imports, from) || strings.Contains(imports, relative) || strings.Contains(imports, whole)) {
 			return true
 		}
 	}
 	return false
+}
+
+// halfPrecisionImports are the lines of a file that import, where it names a low precision; "" where it names none.
+func (x *fileIndex) halfPrecisionImports() string {
+	x.halfOnce.Do(func() {
+		if !x.mentions(lowPrecisionWords[:6]...) {
+			return
+		}
+		var lines strings.Builder
+		for line := range strings.Lines(x.file.Text) {
+			if strings.Contains(line, "import ") || strings.Contains(line, " import") {
+				lines.WriteString(line)
+			}
+		}
+		x.halfImports = lines.String()
+	})
+	return x.halfImports
 }
 
 // MentionsTiedWeight reports whether the file assigns one module's weight to another.

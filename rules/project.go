@@ -269,6 +269,9 @@ type fileIndex struct {
 
 	loopsOnce sync.Once
 	info      *loopInfo
+
+	halfOnce    sync.Once
+	halfImports string
 }
 
 // gpuWords name a GPU, a device or a framework that brings one (guard g4).
