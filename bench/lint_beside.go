@@ -52,7 +52,7 @@ func benchLint(stepline string, runs int) error {
 		return err
 	}
 	linters := []linter{
-		{"stepline check", []string{stepline, "check", "--format", "json", "--exit-zero", "."}, countJSON},
+		{"stepline check", []string{stepline, "check", "--format", "json", "--exit-zero", "--no-cache", "."}, countJSON},
 		{"torchfix --select ALL", []string{absolute(torchfix), "--select", "ALL", "."}, countLines},
 		{"ruff check", []string{absolute(ruff), "check", "--isolated", "--no-cache", "--exit-zero", "--output-format", "concise", "."}, countLines},
 	}
