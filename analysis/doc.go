@@ -11,6 +11,9 @@
 // LoadSettings reads stepline.toml or [tool.stepline] of pyproject.toml; errors name file, key and line, and every other
 // setting of the file still holds.
 //
+// CheckRemembered is Check for a command line: an unchanged workspace's findings come from the user's cache folder, under a hash
+// of all they rest on.
+//
 // Inputs that are no traces (Nsight Compute reports, NCCL logs, memory snapshots) are joined to the lines at load
 // (Loaded.Beside), in the words of report.
 //
