@@ -202,6 +202,9 @@ func (t *lineTable) writeHeading(out *strings.Builder) {
 		}
 	}
 	total := fmt.Sprintf("GPU work %s, GPU idle %s %s", Duration(float64(s.GPUTotalNs)*t.perStep), Duration(float64(s.GPUIdleNs)*t.perStep), unit)
+	if s.GPUTotalNs == 0 {
+		total = "no GPU work recorded"
+	}
 	if s.CallLines {
 		total += "; lines as recorded"
 	}

@@ -139,7 +139,7 @@ func newPage(r *Run) *htmlPage {
 	}
 	p.Facts = strings.Join(facts, " · ")
 	for _, row := range shareRows(r.Diagnosis.Shares) {
-		if row.Share > 0 {
+		if row.Share > 0 && r.gpuKnown() {
 			p.Shares = append(p.Shares, htmlShare{row.Key, row.Name, Percent(row.Share), Duration(row.Share * float64(r.Diagnosis.StepMeanNs)), decimal(row.Share * 1000)})
 		}
 	}
@@ -148,10 +148,12 @@ func newPage(r *Run) *htmlPage {
 		p.Evidence = append(p.Evidence, htmlEvidence{e.Message, newHTMLPlace(file, line)})
 	}
 	p.addFindings(r)
-	p.addRanks(r)
-	p.addTimelines(r)
-	p.addStep(r)
-	p.addLines(r)
+	if r.gpuKnown() {
+		p.addRanks(r)
+		p.addTimelines(r)
+		p.addStep(r)
+		p.addLines(r)
+	}
 	p.addBeside(r)
 	for _, q := range r.Diagnosis.Quality {
 		p.Limits = append(p.Limits, Printable(q.Message))

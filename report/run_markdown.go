@@ -25,10 +25,12 @@ func WriteRunMarkdown(w io.Writer, r *Run) error {
 	m.rootCause()
 	m.fixes()
 	m.validation()
-	m.ranks()
-	m.step()
-	m.gaps()
-	m.lines()
+	if m.gpuKnown() {
+		m.ranks()
+		m.step()
+		m.gaps()
+		m.lines()
+	}
 	m.beside()
 	m.limits()
 	_, err := io.WriteString(w, m.out.String())
@@ -82,13 +84,13 @@ func (m *markdown) heading() {
 	for i := range m.Diagnosis.Steps {
 		busy += m.Diagnosis.Steps[i].BusyNs
 	}
-	if n := len(m.Diagnosis.Steps); n > 0 && m.Diagnosis.StepMeanNs > 0 {
+	if n := len(m.Diagnosis.Steps); n > 0 && m.Diagnosis.StepMeanNs > 0 && m.gpuKnown() {
 		facts = append(facts, "GPU busy "+Percent(share(busy/int64(n), m.Diagnosis.StepMeanNs)))
 	}
 	m.line("%s\n", strings.Join(facts, " · "))
 	words := classWords[m.Diagnosis.Class]
 	m.line("**Bottleneck type: %s** (%s)\n", cmp.Or(words.name, string(m.Diagnosis.Class)), words.meaning)
-	if m.Diagnosis.StepMeanNs > 0 {
+	if m.Diagnosis.StepMeanNs > 0 && m.gpuKnown() {
 		m.line("| part of the step | share | a step |\n| --- | ---: | ---: |")
 		for _, row := range shareRows(m.Diagnosis.Shares) {
 			m.line("| %s | %s | %s |", row.Name, Percent(row.Share), Duration(row.Share*float64(m.Diagnosis.StepMeanNs)))
@@ -98,6 +100,9 @@ func (m *markdown) heading() {
 }
 
 func (m *markdown) rootCause() {
+	if !m.gpuKnown() {
+		return
+	}
 	m.line("## Root cause\n")
 	if len(m.Diagnosis.Evidence) == 0 {
 		m.line("No single line holds a notable part of the step.\n")

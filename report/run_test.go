@@ -202,3 +202,33 @@ func TestRunPrometheusIsReadByPrometheus(t *testing.T) {
 		}
 	}
 }
+
+// A trace without GPU events says nothing of the GPU, so neither does a report of it.
+func TestRunWithoutGPUEventsClaimsNothingOfTheGPU(t *testing.T) {
+	run := sampleRun()
+	run.Diagnosis.Class, run.Diagnosis.Evidence, run.Diagnosis.Findings, run.Diagnosis.Stragglers = diagnose.Unknown, nil, nil, nil
+	run.Costs.Summary.GPUTotalNs, run.Costs.Summary.GPUIdleNs, run.Costs.Summary.Ranks = 0, 0, 1
+	run.Costs.Lines, run.Costs.Unattributed, run.Findings = nil, nil, &report.Findings{}
+	for name, write := range map[string]func(io.Writer, *report.Run) error{
+		"text":     func(w io.Writer, r *report.Run) error { return report.WriteRunText(w, r, report.RunView{Width: 100}) },
+		"markdown": report.WriteRunMarkdown,
+		"html":     report.WriteRunHTML,
+	} {
+		var out strings.Builder
+		if err := write(&out, run); err != nil {
+			t.Fatal(err)
+		}
+		_, body, _ := strings.Cut(out.String(), "<body") // a page's style names its parts
+		if name != "html" {
+			body = out.String()
+		}
+		if !strings.Contains(strings.ToLower(body), "nothing of the gpu") {
+			t.Errorf("%s does not say that nothing is known:\n%s", name, body)
+		}
+		for _, claim := range []string{"GPU busy", "GPU use", "is idle", "Idle time", "Longest gaps", "waiting for the loader"} {
+			if strings.Contains(body, claim) {
+				t.Errorf("%s claims %q of a GPU that nothing is known of:\n%s", name, claim, body)
+			}
+		}
+	}
+}

@@ -35,10 +35,12 @@ func WriteRunText(w io.Writer, r *Run, view RunView) error {
 	t.heading()
 	t.evidence()
 	t.doFirst()
-	t.ranks()
-	t.phases()
-	t.idle()
-	t.gaps()
+	if t.gpuKnown() {
+		t.ranks()
+		t.phases()
+		t.idle()
+		t.gaps()
+	}
 	t.beside()
 	t.quality()
 	if err := t.flush(w); err != nil {
@@ -74,7 +76,7 @@ func (t *runText) heading() {
 	table.writeHeading(&t.out)
 	words := classWords[t.Diagnosis.Class]
 	t.line("\n%s  %s", t.style.Warning.Render(strings.ToUpper(cmp.Or(words.name, string(t.Diagnosis.Class)))), words.meaning)
-	if t.Diagnosis.StepMeanNs == 0 {
+	if t.Diagnosis.StepMeanNs == 0 || !t.gpuKnown() {
 		return
 	}
 	t.line("%s", t.sharesBar())
