@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -15,7 +16,7 @@ import (
 
 func newLSPCommand(io streams) *cobra.Command {
 	var logFile, logLevel string
-	var debug lspDebug
+	var debugging lspDebug
 	cmd := &cobra.Command{
 		Use:   "lsp",
 		Short: "Run the language server on standard input and output",
@@ -28,11 +29,12 @@ It logs to standard error, or to a file with --log.`,
 				return err
 			}
 			defer func() { _ = log.Sync() }() // a log that cannot be flushed is no reason to fail
+			collectAtServersPace()
 			options := lsp.Options{Version: steplineVersion(), Log: log, WatchParent: true, Loading: spareThreads()}
-			if debug.replay != "" {
-				return debug.runReplay(cmd.Context(), io, options)
+			if debugging.replay != "" {
+				return debugging.runReplay(cmd.Context(), io, options)
 			}
-			finish, err := debug.options(&options)
+			finish, err := debugging.options(&options)
 			if err != nil {
 				return err
 			}
@@ -44,7 +46,7 @@ It logs to standard error, or to a file with --log.`,
 		},
 	}
 	cmd.Flags().StringVar(&logFile, "log", "", "write the log to this file instead of standard error")
-	debug.addFlags(cmd)
+	debugging.addFlags(cmd)
 	cmd.Flags().StringVar(&logLevel, "log-level", "warn", "debug, info, warn or error")
 	return cmd
 }
@@ -52,14 +54,29 @@ It logs to standard error, or to a file with --log.`,
 // spareThreads lets Go use two threads more than there are cores while a trace loads. With all cores at work Go takes one away
 // from its work only every 10 ms; the operating system lets a thread that has slept go first. Hovers while the 248 MB trace loads on
 // two busy cores: 0.5 to 3 ms in the median instead of 17 to 23 ms.
+//
+// Opening a large trace makes the process collect memory more often (load.Open); afterwards that would cost each keystroke as
+// much again as its check, so the server goes back to its own pace.
 func spareThreads() func(busy bool) {
 	usual := runtime.GOMAXPROCS(0)
 	return func(busy bool) {
 		threads := usual
 		if busy {
 			threads += 2
+		} else {
+			collectAtServersPace()
 		}
 		runtime.GOMAXPROCS(threads)
+	}
+}
+
+// serverGCPercent lets the heap grow to three times what lives before it is collected: a keystroke's check makes much that dies
+// at once.
+const serverGCPercent = 200
+
+func collectAtServersPace() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(serverGCPercent)
 	}
 }
 
