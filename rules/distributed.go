@@ -28,7 +28,8 @@ func (f *Facts) MultiRank() bool {
 
 // Accumulation is a loop that adds up gradients over several backward passes before the optimizer steps.
 type Accumulation struct {
-	// Loop is the loop whose turns are micro-batches; Backward and Step the calls.
+	// Loop is the loop whose turns are micro-batches; Backward and Step the calls. Backward is the call of `backward` or of a
+	// function of the project that makes one backward pass.
 	Loop, Backward, Step *Site
 	// Model is the expression called in the loop that is a DistributedDataParallel module; Forward is its call.
 	Model   pyscan.Expr
@@ -43,13 +44,13 @@ type Accumulation struct {
 // Accumulations finds gradient accumulation over DistributedDataParallel modules in the file.
 func (f *Facts) Accumulations() []Accumulation {
 	var out []Accumulation
+	distributed := f.MentionsInProject("DistributedDataParallel")
 	for _, b := range f.Calls {
-		attr, ok := b.Call().Func.(*pyscan.Attribute)
-		if !ok || attr.Attr != "backward" || frameworkWords.MatchString(lastName(attr.Value)) {
-			continue
+		if !distributed {
+			break
 		}
 		loop := enclosingLoop(b)
-		if loop == nil || f.Periodic(b) {
+		if loop == nil || !callsBackward(b) && !f.makesBackward(b) || f.Periodic(b) {
 			continue
 		}
 		a := Accumulation{Loop: loop, Backward: b}
@@ -58,6 +59,39 @@ func (f *Facts) Accumulations() []Accumulation {
 		}
 	}
 	return out
+}
+
+// callsBackward: `….backward()` of anything but a framework's engine, which knows of accumulation itself.
+func callsBackward(s *Site) bool {
+	attr, ok := s.Call().Func.(*pyscan.Attribute)
+	return ok && attr.Attr == "backward" && !frameworkWords.MatchString(lastName(attr.Value))
+}
+
+// makesBackward: the call of a function of the project that makes backward passes, none of them in a loop of its own, steps no
+// optimizer, and says nothing of when gradients are summed.
+func (f *Facts) makesBackward(s *Site) bool {
+	d := f.analysis.callee(f.index, s)
+	if d.def == nil {
+		return false
+	}
+	tree, found := d.index.ready().tree, false
+	for _, c := range tree.callsIn(d.def) {
+		switch {
+		case stepsOptimizer(c.Call()):
+			return false
+		case callsBackward(c) && c.Def() == d.def:
+			if enclosingLoop(c) != nil {
+				return false
+			}
+			found = true
+		}
+	}
+	for _, part := range tree.in(d.def) {
+		if attr, ok := part.Node.(*pyscan.Attribute); ok && syncControls[attr.Attr] {
+			return false
+		}
+	}
+	return found
 }
 
 // findStep finds the optimizer step that comes after several backward passes: behind the loop, or in it under a count.

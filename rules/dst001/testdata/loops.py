@@ -143,3 +143,49 @@ def perhaps_distributed(rank, data, distributed):
             loss = model(data[i]).mean()
             loss.backward()  # want "no_sync()"
         opt.step()
+
+
+def half_precision_step(model, batch, scale):
+    loss = model(batch).mean() / scale
+    loss.backward()
+    return loss.detach()
+
+
+def whole_step(model, opt, batch):
+    model(batch).mean().backward()
+    opt.step()
+    opt.zero_grad()
+
+
+def own_rounds(model, batches):
+    for batch in batches:
+        with model.no_sync():
+            model(batch).mean().backward()
+
+
+def in_a_helper(rank, loader, accum):
+    model = build(rank)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for i, batch in enumerate(loader):
+        half_precision_step(model, batch, accum)  # want "half_precision_step(model, batch, accum)"
+        if (i + 1) % accum == 0:
+            opt.step()
+            opt.zero_grad()
+
+
+def helpers_that_step(rank, loader):
+    model = build(rank)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for epoch in range(10):
+        for batch in loader:
+            whole_step(model, opt, batch)
+        opt.step()
+
+
+def helpers_that_know(rank, loader, accum):
+    model = build(rank)
+    opt = torch.optim.SGD(model.parameters(), lr=0.1)
+    for step in range(100):
+        for batches in loader:
+            own_rounds(model, batches)
+        opt.step()
