@@ -151,7 +151,11 @@ func (c *card) addCopies(t *loadedTrace, l *traceindex.LineCost) {
 
 func (c *card) addCalls(t *loadedTrace, l *traceindex.LineCost) {
 	if l.Calls > 0 {
-		c.rows = append(c.rows, [3]string{"Runs", count(t.perStep(l.Calls)), countOf(t.perStep(l.Kernels), "GPU event")})
+		remark := countOf(t.perStep(l.Kernels), "GPU event")
+		if remark != "" { // with the verb also read right where columns touch
+			remark = "launching " + remark
+		}
+		c.rows = append(c.rows, [3]string{"Runs", countOf(t.perStep(l.Calls), "time"), remark})
 	}
 }
 
