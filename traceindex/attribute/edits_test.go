@@ -165,15 +165,24 @@ func TestPaths(t *testing.T) {
 			t.Errorf("%d lines, warnings %v", len(costs.Lines), costs.Warnings)
 		}
 	})
-	t.Run("library file of the same name", func(t *testing.T) {
-		// torch/nn/modules/module.py is in every trace: the workspace's module.py is another.
-		costs := costsIn(t, project(t, map[string]string{"gpt.py": script, "module.py": "class Module:\n    def _call_impl(self):\n        pass\n"}))
-		for _, l := range costs.Lines {
-			if l.File != "gpt.py" {
-				t.Errorf("time on %s:%d", l.File, l.Line)
+	// torch/nn/modules/module.py and linear.py are in every trace: the workspace's files that are called alike are others, also
+	// where their folder is and where a function of theirs stands at the very line.
+	padded := strings.Repeat("\n", 128) + "class LoRA:\n    def forward(self, x):\n        return self.base(x)\n" // torch's is at 130
+	for name, other := range map[string]string{
+		"module.py":                "class Module:\n    def _call_impl(self):\n        pass\n",
+		"modules/linear.py":        padded,
+		"models/nn/linear.py":      padded,
+		"src/nn/modules/linear.py": "class LoRA:\n    def forward(self, x):\n        return self.base(x)\n",
+	} {
+		t.Run("library file called like "+name, func(t *testing.T) {
+			costs := costsIn(t, project(t, map[string]string{"gpt.py": script, name: other}))
+			for _, l := range costs.Lines {
+				if l.File != "gpt.py" {
+					t.Errorf("time on %s:%d", l.File, l.Line)
+				}
 			}
-		}
-	})
+		})
+	}
 }
 
 // TestMove attributes to the text that was recorded and brings the result to an edited one.

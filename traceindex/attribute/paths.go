@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -214,20 +215,32 @@ func (w *Workspace) judge(p, recorded string, functions []RecordedFunction) cand
 		return candidate{}
 	}
 	names, lines, told := fit(file, functions)
-	// A whole path that is the same may have been edited since: its names count. A path that agrees only in part must agree in
-	// its functions: `torch/nn/modules/module.py` is not the workspace's `module.py`.
-	whole := common == len(theirs) || common == len(ours) && (common > 1 || isUserPath(recorded))
+	user := isUserPath(recorded)
+	// A whole path that is the same may have been edited since: its names count. One that agrees only in part must agree in its
+	// functions, and in more than one of them: every trace has torch's own files, and `torch/nn/modules/linear.py` with its
+	// `forward` is not the workspace's `modules/linear.py`.
+	whole := common == len(theirs) || common == len(ours) && (user || w.continues(theirs[len(theirs)-1-common]))
 	switch {
 	case told == 0:
 		if !whole {
 			return candidate{}
 		}
 	case whole && names*2 >= told:
-	case names == told && lines*4 >= told*3:
+	case names == told && lines*4 >= told*3 && (user || told > 1 && !slices.Contains(theirs, "torch")):
 	default:
 		return candidate{}
 	}
 	return candidate{path: p, file: file, suffix: common, lines: lines}
+}
+
+// continues reports whether a recorded path goes on like the workspace's own where the workspace's root is reached: with the root
+// folder's name, where the root lies inside a package, or with the folder that packages are installed in.
+func (w *Workspace) continues(part string) bool {
+	if part == "site-packages" || part == "dist-packages" {
+		return true
+	}
+	root, err := filepath.Abs(w.root.Name())
+	return err == nil && part == filepath.Base(root)
 }
 
 // fit counts how many of the recorded functions a file has, by name and at the recorded line.
