@@ -49,8 +49,8 @@ func Compare(ctx context.Context, baseWorkspace, newWorkspace *Workspace, base, 
 		left[keyOf(f)]++
 	}
 	for _, f := range before.Findings {
-		if f.Verdict != rules.Confirmed || f.Cost.LowNs <= 0 {
-			continue
+		if f.Verdict != rules.Confirmed || f.Cost.LowNs <= 0 || new.Attribution.Files[f.File.Path] == nil {
+			continue // of a file that did not run in the new run nothing was mended
 		}
 		if k := keyOf(f); left[k] > 0 {
 			left[k]--

@@ -55,3 +55,15 @@ func TestDiffGate(t *testing.T) {
 		}
 	}
 }
+
+// TestDiffOfOtherPrograms: what another program does not have was not mended in it.
+func TestDiffOfOtherPrograms(t *testing.T) {
+	root := testdata(t, "traces")
+	got := stepline(t, root, "", nil, "diff", filepath.Join("gpt", "trace.json.gz"), "--with", filepath.Join("vision_workers", "trace.json.gz"), "--format", "json")
+	if got.code != 0 {
+		t.Fatalf("exit %d: %s", got.code, got.errout)
+	}
+	if predictions := fitsSchema(t, "diff", got.out)["predictions"].([]any); len(predictions) != 0 {
+		t.Errorf("%d findings count as mended: %v", len(predictions), predictions)
+	}
+}

@@ -26,7 +26,8 @@ func Follow(base, new *Run) compare.Follow {
 	}
 }
 
-// Mended are the confirmed findings of the base that the new run no longer has, told apart by rule and the text of their line.
+// Mended are the confirmed findings of the base that the new run no longer has though lines of their files cost something in it,
+// told apart by rule and the text of their line.
 func Mended(base, new *Run) []MergedFinding {
 	type key struct{ rule, file, source string }
 	left := map[key]int{}
@@ -34,9 +35,13 @@ func Mended(base, new *Run) []MergedFinding {
 		f := &new.Findings[i]
 		left[key{f.Rule, f.File, new.Source(f.File, int(f.LineNumber))}]++
 	}
+	ran := map[string]bool{}
+	for i := range new.Costs.Lines {
+		ran[new.Costs.Lines[i].File] = true
+	}
 	var out []MergedFinding
 	for _, f := range base.Findings {
-		if f.Verdict != "confirmed" || f.LowNs <= 0 {
+		if f.Verdict != "confirmed" || f.LowNs <= 0 || !ran[f.File] {
 			continue
 		}
 		if k := (key{f.Rule, f.File, base.Source(f.File, int(f.LineNumber))}); left[k] > 0 {
