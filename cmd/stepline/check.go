@@ -275,7 +275,7 @@ func replaceFile(name, before, after string) (err error) {
 	}
 	scratch, err := os.CreateTemp(filepath.Dir(name), ".stepline-*")
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: no file can be written in its folder: %w", name, cause(err))
 	}
 	defer func() {
 		if err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,26 +47,27 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 			if err != nil {
 				return err
 			}
+			var place outputPlace
+			if output != "" {
+				if place, err = findOutput(output); err != nil {
+					return err
+				}
+			}
 			run, unusable := loadReport(cmd.Context(), io, workspace, traces)
 			if run == nil {
 				return unusable
 			}
-			destination := io
-			var file *os.File
-			if output != "" {
-				if file, err = os.CreateTemp(filepath.Dir(output), ".stepline-*"); err != nil {
-					return err
-				}
-				defer os.Remove(file.Name()) // already renamed where all went well
-				destination.out = file
+			if output == "" {
+				err = writeReport(io, format, run, style, labels)
+			} else {
+				err = place.write(func(file *os.File) error {
+					destination := io
+					destination.out = file
+					return writeReport(destination, format, run, style, labels)
+				})
 			}
-			if err := writeReport(destination, format, run, style, labels); err != nil {
+			if err != nil {
 				return err
-			}
-			if file != nil {
-				if err := finishOutput(file, output); err != nil {
-					return err
-				}
 			}
 			printWarnings(io, run.Warnings)
 			if unusable != nil {
@@ -119,17 +119,6 @@ func seriesLabels(pairs []string) (map[string]string, error) {
 		labels[name] = value
 	}
 	return labels, nil
-}
-
-// finishOutput puts a finished file in its place, readable as other new files are.
-func finishOutput(file *os.File, name string) error {
-	if err := file.Chmod(0o644); err != nil {
-		return err
-	}
-	if err := file.Close(); err != nil {
-		return err
-	}
-	return os.Rename(file.Name(), name)
 }
 
 // reportOf brings together what the writers of a report need.

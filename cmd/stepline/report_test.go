@@ -90,7 +90,7 @@ func TestReportOutput(t *testing.T) {
 	if missing.code != exitUsage {
 		t.Errorf("exit %d", missing.code)
 	}
-	oneLine(t, missing.errout, "no such file")
+	oneLine(t, missing.errout, "there is no folder")
 }
 
 func TestReportBadInput(t *testing.T) {
