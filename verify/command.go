@@ -134,7 +134,7 @@ func (s *side) measured(o Options, printed *output, timing *recorder.Timing, uns
 	r.clock = timing.Clock
 	switch {
 	case o.Wall:
-		r.stepNs, r.clock = []float64{r.wallNs}, "wall"
+		r.stepNs, r.clock = []float64{r.wallNs}, wallClock
 		return r, nil
 	case o.Step != nil:
 		if steps = printed.stepNs; len(steps) == 0 {

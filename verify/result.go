@@ -45,6 +45,9 @@ func (r *Result) Change() (share, low, high float64) {
 	return share, share - half, share + half
 }
 
+// wallClock is the Clock of runs that were timed as a whole (--wall).
+const wallClock = "wall"
+
 // SideResult is what one side was seen to do.
 type SideResult struct {
 	Name, Told string

@@ -31,7 +31,7 @@ func WriteMarkdown(w io.Writer, r *Result) error {
 		if !math.IsInf(r.Step.NoiseNs, 0) {
 			interval = fmt.Sprintf("%+.2f to %+.2f %%", low*100, high*100)
 		}
-		fmt.Fprintf(&out, "| step time | %s | %s | %+.2f %% | %s |\n", meanStd(r.Step.Base.Mean, r.Step.Base.StdDev), meanStd(r.Step.New.Mean, r.Step.New.StdDev), share*100, interval)
+		fmt.Fprintf(&out, "| %s time | %s | %s | %+.2f %% | %s |\n", r.unit(), meanStd(r.Step.Base.Mean, r.Step.Base.StdDev), meanStd(r.Step.New.Mean, r.Step.New.StdDev), share*100, interval)
 		if b, n := r.Base.GPUPeakBytes, r.New.GPUPeakBytes; b != nil && n != nil {
 			fmt.Fprintf(&out, "| GPU memory, peak | %s | %s | %s | |\n", report.Bytes(int64(*b)), report.Bytes(int64(*n)), relativeBytes(*b, *n))
 		}
@@ -63,7 +63,7 @@ func (r *Result) headline() string {
 		return "nothing was compared"
 	}
 	if r.Losses.Differ {
-		return "results differ; the step is " + r.speed()
+		return "results differ; the " + r.unit() + " is " + r.speed()
 	}
 	return r.speed()
 }
@@ -90,8 +90,7 @@ func (r *Result) sentences() []string {
 			mean float64
 			std  float64
 		}{{r.Base, r.Step.Base.Mean, r.Step.Base.StdDev}, {r.New, r.Step.New.Mean, r.Step.New.StdDev}} {
-			lines = append(lines, fmt.Sprintf("%s (%s): %s a step, mean and standard deviation of %d runs of %s steps, timed by %s",
-				s.side.Name, report.Printable(s.side.Told), meanStd(s.mean, s.std), len(s.side.Runs), s.side.steps(), s.side.Clock))
+			lines = append(lines, fmt.Sprintf("%s (%s): %s", s.side.Name, report.Printable(s.side.Told), s.side.timed(s.mean, s.std)))
 		}
 		lines = append(lines, fmt.Sprintf("Welch's t-test over the runs: p = %.2g", r.Step.P), r.Losses.sentence())
 		if b, n := r.Base.GPUPeakBytes, r.New.GPUPeakBytes; b != nil && n != nil {
@@ -112,6 +111,22 @@ func (r *Result) sentences() []string {
 		}
 	}
 	return append(lines, r.Warnings...)
+}
+
+// unit is what was timed: a step or a whole run.
+func (r *Result) unit() string {
+	if r.Base.Clock == wallClock {
+		return "run"
+	}
+	return "step"
+}
+
+// timed says how long a side's steps took, or its whole runs where those were timed.
+func (s *SideResult) timed(mean, std float64) string {
+	if s.Clock == wallClock {
+		return fmt.Sprintf("%s a run, mean and standard deviation of %d runs, timed from start to end", meanStd(mean, std), len(s.Runs))
+	}
+	return fmt.Sprintf("%s a step, mean and standard deviation of %d runs of %s steps, timed by %s", meanStd(mean, std), len(s.Runs), s.steps(), s.Clock)
 }
 
 // steps is the runs' number of steps, or their range.

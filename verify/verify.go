@@ -110,7 +110,10 @@ func (m *measurement) measure(ctx context.Context) error {
 
 func (r *run) sentence() string {
 	var parts []string
-	if len(r.stepNs) > 0 {
+	switch {
+	case r.clock == wallClock:
+		parts = append(parts, report.Duration(r.wallNs)+" in all")
+	case len(r.stepNs) > 0:
 		parts = append(parts, fmt.Sprintf("%s a step over %d", report.Duration(mean(r.stepNs)), len(r.stepNs)))
 	}
 	if len(r.waitNs) > 0 {

@@ -55,7 +55,7 @@ With --fail-above 3% it exits 1 when the mean step grew by more than 3 % and by 
 	return cmd
 }
 
-// parseShare reads "3%" or "0.03"; −1 for "".
+// parseShare reads "3%" or "0.03"; −1 for "". A plain 3 is refused: who writes it means 3 %, and a gate at 300 % would hold forever.
 func parseShare(text string) (float64, error) {
 	if text == "" {
 		return -1, nil
@@ -67,6 +67,8 @@ func parseShare(text string) (float64, error) {
 	}
 	if percent {
 		v /= 100
+	} else if v >= 1 {
+		return 0, fmt.Errorf("write %s%%; without %% it would be %.4g %%", strings.TrimSpace(number), v*100)
 	}
 	return v, nil
 }

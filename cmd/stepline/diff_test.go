@@ -45,6 +45,7 @@ func TestDiffGate(t *testing.T) {
 		{"faster", []string{"trace.json.gz", "--with", workers, "--fail-above", "0.03"}, 0, ""},
 		{"the same run", []string{workers, "--with", workers, "--fail-above", "0%"}, 0, ""},
 		{"no new run", []string{"trace.json.gz"}, exitUsage, "--with"},
+		{"no percent", []string{"trace.json.gz", "--with", workers, "--fail-above", "3"}, exitUsage, "write 3%"},
 		{"no number", []string{"trace.json.gz", "--with", workers, "--fail-above", "much"}, exitUsage, "3%"},
 		{"no such trace", []string{"trace.json.gz", "--with", "nowhere.json"}, exitUsage, "nowhere.json"},
 		{"no such format", []string{"trace.json.gz", "--with", workers, "--format", "pdf"}, exitUsage, "markdown"},

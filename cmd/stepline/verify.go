@@ -101,6 +101,8 @@ func (f *verifyFlags) options(cmd *cobra.Command, io streams, command []string) 
 	switch {
 	case f.runs < 2:
 		return o, usageError("--runs %d: a single run has no scatter to tell noise by; use 2 or more", f.runs)
+	case f.warmup < 0:
+		return o, usageError("--warmup %d: leave 0 or more steps out", f.warmup)
 	case !slices.Contains(diffFormats, f.format):
 		return o, usageError("--format %s: use text, markdown or json", f.format)
 	case f.base != "" && f.baseCommand != "":

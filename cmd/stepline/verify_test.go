@@ -38,7 +38,7 @@ func TestVerify(t *testing.T) {
 		t.Errorf("exit %d:\n%s%s", failing.code, failing.out, failing.errout)
 	}
 	whole := stepline(t, t.TempDir(), "", nil, "verify", "--wall", "--runs", "2", "--warmup", "0", "--base-command", "true", "--", "true")
-	if whole.code != exitFine || !strings.Contains(whole.out, "timed by wall") || !strings.Contains(whole.out, "losses: none were seen") {
+	if whole.code != exitFine || !strings.Contains(whole.out, "a run, mean and standard deviation of 2 runs, timed from start to end") || !strings.Contains(whole.out, "losses: none were seen") {
 		t.Errorf("exit %d:\n%s%s", whole.code, whole.out, whole.errout)
 	}
 }
