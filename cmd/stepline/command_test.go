@@ -91,6 +91,11 @@ func TestWrongUsage(t *testing.T) {
 		says      string
 	}{
 		{[]string{"frobnicate"}, "--help"},
+		{[]string{"reprot", "trace.json.gz"}, "did you mean `stepline report`?"},
+		{[]string{"lines", "--top", "many", "trace.json.gz"}, "--top many: use a whole number"},
+		{[]string{"record", "--cooldown", "5", "--", "true"}, "--cooldown 5: use a time with its unit"},
+		{[]string{"record", "--steps", "0", "--", "true"}, "record 1 or more"},
+		{[]string{"record", "--warmup", "-1", "--", "true"}, "--warmup -1"},
 		{[]string{"rules", "--format", "xml"}, "text or json"},
 		{[]string{"rules", "--color", "pink"}, "auto, always or never"},
 		{[]string{"explain"}, "stepline explain SYN001"},
@@ -113,9 +118,11 @@ func TestWrongUsage(t *testing.T) {
 }
 
 func TestVersionNamesTheProgram(t *testing.T) {
-	got := stepline(t, t.TempDir(), "", nil, "version")
-	if got.code != exitFine || !strings.HasPrefix(got.out, "stepline ") || strings.Count(got.out, "\n") != 1 {
-		t.Errorf("exit %d: %q", got.code, got.out)
+	for _, argument := range []string{"version", "--version"} {
+		got := stepline(t, t.TempDir(), "", nil, argument)
+		if got.code != exitFine || !strings.HasPrefix(got.out, "stepline ") || strings.Count(got.out, "\n") != 1 {
+			t.Errorf("%s: exit %d: %q", argument, got.code, got.out)
+		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"stepline/report"
 )
@@ -121,19 +122,25 @@ launched it. It lints training code, prices each finding with the trace, and ser
 Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable, 130 interrupted.`,
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		Args: func(_ *cobra.Command, arguments []string) error {
+		Args: func(cmd *cobra.Command, arguments []string) error {
 			if len(arguments) > 0 {
+				cmd.SuggestionsMinimumDistance = 2
+				if near := cmd.SuggestionsFor(arguments[0]); len(near) > 0 {
+					return fmt.Errorf("unknown command %q; did you mean `stepline %s`?", arguments[0], near[0])
+				}
 				return fmt.Errorf("unknown command %q; `stepline --help` lists the commands", arguments[0])
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Version: steplineVersion(),
 	}
+	root.SetVersionTemplate(versionLine())
 	root.SetIn(io.in)
 	root.SetOut(io.out)
 	root.SetErr(io.err)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return fmt.Errorf("%w; `%s --help` lists the options", err, cmd.CommandPath())
+		return fmt.Errorf("%w; `%s --help` lists the options", plainFlagError(err), cmd.CommandPath())
 	})
 	root.PersistentFlags().String("color", "auto", "colour the output: auto, always or never (NO_COLOR is honoured)")
 	root.AddCommand(
@@ -156,6 +163,22 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 	)
 	completeValues(root)
 	return root
+}
+
+// plainFlagError says what a value should be instead of how Go failed to read it.
+func plainFlagError(err error) error {
+	var invalid *pflag.InvalidValueError
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	flag := invalid.GetFlag()
+	switch flag.Value.Type() {
+	case "int", "int64":
+		return fmt.Errorf("--%s %s: use a whole number", flag.Name, invalid.GetValue())
+	case "duration":
+		return fmt.Errorf("--%s %s: use a time with its unit, such as 5ms or 30s", flag.Name, invalid.GetValue())
+	}
+	return err
 }
 
 // usageError is wrong usage of a command: the message says what to do instead.

@@ -33,8 +33,8 @@ func newRecordCommand(io streams) *cobra.Command {
 		Use:   "record [options] -- python train.py …",
 		Short: "Run a training script with the profiler attached and write its trace and call lines",
 		Long: `Runs a command as it is, with torch.profiler attached to every Python process in it that trains: after the warm-up steps
-the next steps are recorded, then the profiler is detached and the script goes on. The trace is written with the call lines
-beside it, so that every line in it is exact. Works under torchrun (one file a rank). The exit code is the script's own.
+the next steps are recorded, then the profiler is detached and the script goes on. The trace is written with the line of every
+call beside it, which a trace alone does not hold. Works under torchrun (one file a rank). The exit code is the script's own.
 
 With --template the settings are those of a capture template (` + "`stepline templates`" + `); options given besides go first. Templates of
 Nsight Systems and Nsight Compute run the command under nsys or ncu, where they are installed.
@@ -99,6 +99,12 @@ type recording struct {
 // apply puts the command line's choices together: the template's first, what the user said himself over them.
 func (r *recording) apply(cmd *cobra.Command, flags recordFlags) error {
 	given := cmd.Flags().Changed
+	switch {
+	case r.options.Steps < 1:
+		return usageError("--steps %d: record 1 or more", r.options.Steps)
+	case r.options.Warmup < 0:
+		return usageError("--warmup %d: let 0 or more steps pass", r.options.Warmup)
+	}
 	if given("warmup") && r.options.Warmup == 0 {
 		r.options.Warmup = -1 // the recorder reads 0 as its default, and a user's 0 means none
 	}

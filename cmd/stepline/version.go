@@ -21,13 +21,18 @@ func steplineVersion() string {
 	return "unknown"
 }
 
+// versionLine is what `stepline version` and `stepline --version` print.
+func versionLine() string {
+	return fmt.Sprintf("stepline %s (%s, %s/%s)\n", steplineVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
 func newVersionCommand(io streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print stepline's version",
 		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(io.out, "stepline %s (%s, %s/%s)\n", steplineVersion(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			_, err := fmt.Fprint(io.out, versionLine())
 			return err
 		},
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 	"unicode/utf8"
 
@@ -17,6 +18,9 @@ import (
 // openWorkspace opens a folder under its settings file, changed by the command's flags. Settings that cannot be used are
 // errors: a gate must not pass because a rule's name was misspelt.
 func openWorkspace(ctx context.Context, _ streams, root string, change func(*analysis.Settings)) (*analysis.Workspace, error) {
+	if info, err := os.Stat(root); err == nil && !info.IsDir() {
+		return nil, usageError("--root %s: not a folder", root)
+	}
 	layer, err := analysis.LoadSettingsFile(root)
 	if err != nil {
 		return nil, err
