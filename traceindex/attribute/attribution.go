@@ -61,7 +61,7 @@ func Attribute(ctx context.Context, run *traceindex.Run, src Sources) (*Attribut
 		r.resolve(f, src)
 	}
 	if len(recorded) > 0 && len(r.byPath) == 0 && len(a.Warnings) == 0 {
-		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "no-source", Message: fmt.Sprintf("none of the %d Python files that the trace names is in the workspace (%s, …): open the folder of the project that was recorded, or set pathMappings", len(recorded), recordedSample(recorded))})
+		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "no-source", Message: fmt.Sprintf("no Python file that the trace names is in the workspace (%s): give the folder of the project that was recorded (--root, or open it in the editor), or set pathMappings", recordedSample(recorded))})
 	}
 	dark := withoutGPU(run)
 	if len(recorded) == 0 && len(run.Ranks) > len(dark) {
@@ -118,7 +118,7 @@ func (r *resolver) resolve(f RecordedFile, src Sources) {
 	found := src.Resolve(f)
 	if len(found.Candidates) > 1 {
 		r.attribution.Warnings = append(r.attribution.Warnings, traceindex.Warning{Code: "ambiguous-path", File: f.Path,
-			Message: fmt.Sprintf("%s may be any of %s: its time is on none of them; set pathMappings to say which", f.Path, strings.Join(found.Candidates, ", "))})
+			Message: fmt.Sprintf("%s may be any of %s: its time is on none of them; set pathMappings to say which", f.Path, someOf(found.Candidates, 5, len(found.Candidates)))})
 		return
 	}
 	if found.File == nil {
@@ -158,7 +158,17 @@ func recordedSample(files []RecordedFile) string {
 			names = append(names, f.Path)
 		}
 	}
-	return strings.Join(names[:min(3, len(names))], ", ")
+	return someOf(names, 3, len(files))
+}
+
+// someOf is the first few of names, and how many more there are.
+func someOf(names []string, most, all int) string {
+	shown := names[:min(most, len(names))]
+	text := strings.Join(shown, ", ")
+	if more := all - len(shown); more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
 }
 
 // hasComprehensionScopes reports whether the run's Python gave list comprehensions frames of their own (before 3.12).

@@ -104,9 +104,6 @@ func (d *Diagnosis) candidates() []candidate {
 // classify names what bounds the steps and lists why.
 func (d *Diagnosis) classify(run measured, settings Settings) {
 	d.Class = Balanced
-	if len(d.Steps) == 0 {
-		return
-	}
 	if !slices.ContainsFunc(d.Steps, func(s Step) bool { return s.BusyNs > 0 }) {
 		d.Class = Unknown
 		return

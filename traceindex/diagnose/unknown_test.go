@@ -65,3 +65,31 @@ func TestNoGPUEvents(t *testing.T) {
 		t.Errorf("gaps %+v", s.Gaps)
 	}
 }
+
+// A trace with no event at all is a trace: nothing bounds its step.
+func TestNothingRecorded(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "trace.json")
+	if err := os.WriteFile(path, []byte(`{"traceEvents":[]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run, err := load.Open(context.Background(), []string{path}, load.Options{NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := attribute.Directory(filepath.Dir(path), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer src.Close()
+	a, err := attribute.Attribute(context.Background(), run, src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := diagnose.Run(context.Background(), a, diagnose.Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Class != diagnose.Unknown || len(d.Findings) > 0 {
+		t.Errorf("class %s, findings %v", d.Class, d.Findings)
+	}
+}
