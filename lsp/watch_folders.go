@@ -64,14 +64,26 @@ func (w *watcher) made(folder string) {
 	}
 }
 
-// below watches a folder and those below it and returns them.
+// below watches a folder and those below it and returns them. It lists them again until nothing is new: a folder that was made
+// between the listing and the watching of the one above it is in no event.
 func (w *watcher) below(folder string) []string {
-	folders := analysis.TraceFolders(folder, mostWatched-len(w.fs.WatchList()))
-	for i, f := range folders {
-		if err := w.fs.Add(f); err != nil {
-			w.s.log.Info("a folder cannot be watched", zap.String("folder", f), zap.Error(err))
-			return folders[:i]
+	var watched []string
+	known := map[string]bool{}
+	for {
+		before := len(watched)
+		for _, f := range analysis.TraceFolders(folder, mostWatched-len(w.fs.WatchList())+len(watched)) {
+			if known[f] {
+				continue
+			}
+			if err := w.fs.Add(f); err != nil {
+				w.s.log.Info("a folder cannot be watched", zap.String("folder", f), zap.Error(err))
+				return watched
+			}
+			known[f] = true
+			watched = append(watched, f)
+		}
+		if len(watched) == before {
+			return watched
 		}
 	}
-	return folders
 }
