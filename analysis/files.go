@@ -54,7 +54,21 @@ func (w *Workspace) PythonFiles(paths []string) ([]string, error) {
 		}
 	}
 	slices.Sort(files)
-	return slices.Compact(files), errors.Join(errs...)
+	return eachOnce(files), errors.Join(errs...)
+}
+
+// eachOnce leaves out files that are named before, whichever way they are written: a.py, ./a.py, /home/me/a.py.
+func eachOnce(files []string) []string {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(files, func(name string) bool {
+		absolute, err := filepath.Abs(name)
+		if err != nil {
+			return false // no current folder: the name is all there is
+		}
+		twice := seen[absolute]
+		seen[absolute] = true
+		return twice
+	})
 }
 
 // walk lists a folder's Python files. Symbolic links to folders are not followed: a loop would never end.
@@ -73,12 +87,23 @@ func (w *Workspace) walk(folder string) ([]string, error) {
 			return nil
 		}
 		extension := strings.ToLower(filepath.Ext(name))
-		if (extension == ".py" || extension == ".ipynb") && !ignores.ignored(name, false) && !w.excluded(name) {
+		if (extension == ".py" || extension == ".ipynb") && !waitsForWriter(name, entry) && !ignores.ignored(name, false) && !w.excluded(name) {
 			files = append(files, name)
 		}
 		return nil
 	})
 	return files, err
+}
+
+// waitsForWriter tells what is found in a folder but holds no text by itself: named pipes, which would be waited for without
+// end, sockets and devices, and links to them.
+func waitsForWriter(name string, entry fs.DirEntry) bool {
+	const special = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice | fs.ModeIrregular
+	if entry.Type()&fs.ModeSymlink == 0 {
+		return entry.Type()&special != 0
+	}
+	info, err := os.Stat(name)
+	return err == nil && info.Mode()&special != 0
 }
 
 // excluded matches a path against the setting exclude: globs against the path in the workspace, or against its name alone

@@ -71,6 +71,10 @@ func (w *Workspace) around(ctx context.Context, paths []string) ([]Source, error
 	if err != nil {
 		return nil, ctx.Err() // what cannot be listed cannot be seen across
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { // as Index has it
+		info, err := w.statInside(name)
+		return err != nil || !info.Mode().IsRegular()
+	})
 	read, err := w.readAll(ctx, names)
 	return read.sources, err
 }

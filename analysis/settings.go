@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"stepline/rules"
 )
 
@@ -141,7 +143,7 @@ var setters = map[string]setter{
 	"rules.perfileignores": setPerFileIgnores,
 	"perfileignores":       setPerFileIgnores,
 	"targettorch":          setTargetTorch,
-	"exclude":              strings1(func(s *Settings, v []string) { s.Exclude = v }),
+	"exclude":              setExclude,
 	"inlayhints.enable":    boolean(func(s *Settings, v bool) { s.InlayHints.Enable = v }),
 	"inlayhints.threshold": setThreshold,
 	"inlayhints.show":      oneOf(func(s *Settings, v string) { s.InlayHints.Show = v }, "time+share", "time", "share"),
@@ -398,10 +400,26 @@ func setPerFileIgnores(s *Settings, v any) error {
 	return nil
 }
 
+func setExclude(s *Settings, v any) error {
+	globs, err := stringList(v)
+	if err != nil {
+		return err
+	}
+	for _, glob := range globs {
+		if !doublestar.ValidatePattern(filepath.ToSlash(glob)) {
+			return fmt.Errorf("%q is not a valid glob", glob)
+		}
+	}
+	s.Exclude = globs
+	return nil
+}
+
 func setTargetTorch(s *Settings, v any) error {
 	t, ok := v.(string)
 	if f, isNumber := number(v); isNumber {
-		t, ok = strconv.FormatFloat(f, 'f', -1, 64), true
+		if t, ok = strconv.FormatFloat(f, 'f', -1, 64), true; strings.HasSuffix(t, ".1") {
+			return fmt.Errorf("%s and %s0 are the same number: write the version in quotes", t, t)
+		}
 	}
 	if !ok {
 		return fmt.Errorf(`wanted a torch version like "2.4" or ">=2.1,<2.6", not %s`, kindOf(v))

@@ -28,6 +28,8 @@ func TestSettingsFileErrorsNameKeyAndLine(t *testing.T) {
 		{"inline table", "stepline.toml", "codeLens = {enable = 3}\n", "stepline.toml:1: codeLens.enable: wanted true or false, not 3"},
 		{"pyproject", "pyproject.toml", "[project]\nname = \"x\"\n[tool.stepline.rules]\nignore = 1\n", "pyproject.toml:4: rules.ignore: wanted a list of strings, not 1"},
 		{"severity", "stepline.toml", "[rules.severity]\nSYN001 = \"loud\"\n", `stepline.toml:1: rules.severity: SYN001: wanted error, warning, info, hint or off, not "loud"`},
+		{"a version as a number", "stepline.toml", "target-torch = 2.10\n", "stepline.toml:1: target-torch: 2.1 and 2.10 are the same number: write the version in quotes"},
+		{"no glob", "stepline.toml", "exclude = [\"a\", \"[\"]\n", `stepline.toml:1: exclude: "[" is not a valid glob`},
 		{"not a table", "stepline.toml", "rules = 3\n", "stepline.toml:1: rules: wanted a table of settings, not 3"},
 	}
 	for _, test := range tests {

@@ -45,6 +45,26 @@ func Open(ctx context.Context, root string, settings Settings) (*Workspace, erro
 	return w, errors.Join(errs...)
 }
 
+// CheckRules names the places of a file's settings that name no rule, or whose globs are none; s are the settings it gave.
+func (l Layer) CheckRules(s Settings) error {
+	config, _ := ruleConfig(s, "") // the other errors are those of the layer's values, which Merge names
+	var errs []error
+	for _, e := range config.Check(catalog.All()) {
+		errs = append(errs, &SettingError{Source: l.Source, Key: e.Key, Line: l.lineOf(e.Key), Message: e.Message})
+	}
+	return errors.Join(errs...)
+}
+
+// lineOf is the line of a setting however its name is written, 0 where it stands in no file.
+func (l Layer) lineOf(key string) int {
+	for written, line := range l.line {
+		if normal := normalKey(written); normal == normalKey(key) || "rules."+normal == normalKey(key) {
+			return line
+		}
+	}
+	return 0
+}
+
 // Root is the folder's absolute path, "" for loose files.
 func (w *Workspace) Root() string { return w.root }
 

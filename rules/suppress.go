@@ -143,12 +143,23 @@ func (s *suppression) silences(r *Rule) bool {
 		return true
 	}
 	for i, code := range s.codes {
-		if strings.HasPrefix(r.ID, code) || strings.EqualFold(r.Name, code) {
+		if s.means(code, r) {
 			s.used[i] = true
 			return true
 		}
 	}
 	return false
+}
+
+// minNoqaCode is a family's length: `# noqa: D` and the like are other linters' families, not the beginning of one of stepline's.
+const minNoqaCode = len("SYN")
+
+// means tells whether a code of the comment is the rule: its id, the beginning of it, or its name.
+func (s *suppression) means(code string, r *Rule) bool {
+	if s.noqa && len(code) < minNoqaCode {
+		return false
+	}
+	return strings.HasPrefix(r.ID, code) || strings.EqualFold(r.Name, code)
 }
 
 func stringSpans(t *Tree) []pyscan.Span {
@@ -213,7 +224,8 @@ func (t *Tree) simpleStatementAt(offset int) *Site {
 	return found
 }
 
-// unusedFindings reports the comments that silenced nothing. checked tells which rules ran; catalog knows all of them.
+// unusedFindings reports the comments that silenced nothing. checked tells which rules ran; catalog knows all of them. What is
+// found can be silenced by an ignore of LNT001 on its line, or one for the file, which then must be of use itself.
 func unusedFindings(t *Tree, comments []*suppression, catalog []*Rule, checked func(*Rule) bool) []Finding {
 	var out []Finding
 	for _, c := range comments {
@@ -227,16 +239,32 @@ func unusedFindings(t *Tree, comments []*suppression, catalog []*Rule, checked f
 		for i, code := range c.codes {
 			known, ran := false, false
 			for _, r := range catalog {
-				if strings.HasPrefix(r.ID, code) || strings.EqualFold(r.Name, code) {
+				if c.means(code, r) {
 					known, ran = true, ran || checked(r)
 				}
 			}
 			switch {
-			case c.used[i], known && !ran, !known && c.noqa:
+			case c.used[i], known && !ran, !known && c.noqa, c.means(code, unusedSuppression):
 			case !known:
 				out = append(out, unusedFinding(t, c, i, fmt.Sprintf("stepline has no rule %s", code)))
 			default:
 				out = append(out, unusedFinding(t, c, i, fmt.Sprintf("nothing here breaks %s: the comment silences no finding", code)))
+			}
+		}
+	}
+	out = slices.DeleteFunc(out, func(f Finding) bool {
+		silenced := false
+		for _, c := range comments {
+			if !c.all && (c.whole || c.line == lineOf(t.File, f.Span.Start)) && c.silences(unusedSuppression) {
+				silenced = true
+			}
+		}
+		return silenced
+	})
+	for _, c := range comments {
+		for i, code := range c.codes {
+			if !c.used[i] && c.means(code, unusedSuppression) {
+				out = append(out, unusedFinding(t, c, i, fmt.Sprintf("no comment here is unused but for %s", code)))
 			}
 		}
 	}

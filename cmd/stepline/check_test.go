@@ -86,6 +86,7 @@ func TestCheckFindsAndExits(t *testing.T) {
 	}{
 		{"a folder", nil, exitFindings, []string{"train.py:11 SYN001"}},
 		{"a file", []string{"train.py"}, exitFindings, []string{"train.py:11 SYN001"}},
+		{"a file named twice", []string{"train.py", "./train.py", ".", filepath.Join(folder, "train.py")}, exitFindings, []string{"train.py:11 SYN001"}},
 		{"a clean file", []string{"clean.py"}, exitFine, nil},
 		{"exit zero", []string{"--exit-zero"}, exitFine, []string{"train.py:11 SYN001"}},
 		{"ignored", []string{"--ignore", "SYN001"}, exitFine, nil},
@@ -247,14 +248,21 @@ func TestCheckBadInput(t *testing.T) {
 			oneLine(t, got.errout, test.says)
 		})
 	}
-	t.Run("a settings file with a mistake", func(t *testing.T) {
-		folder := project(t, map[string]string{"train.py": loopWithItem, "stepline.toml": "[rules]\nselect = 3\n"})
-		got := stepline(t, folder, "", nil, "check")
-		if got.code != exitUsage {
-			t.Errorf("exit %d", got.code)
-		}
-		oneLine(t, got.errout, "stepline.toml:2", "rules.select")
-	})
+	for _, test := range []struct{ name, settings, says string }{
+		{"wrong kind", "[rules]\nselect = 3\n", "stepline.toml:2: rules.select"},
+		{"no such rule", "\n[rules]\nignore = [\"SYN\", \"NOPE\"]\n", "stepline.toml:3: rules.ignore: no rule"},
+		{"no such rule to ignore", "[rules]\nper-file-ignores = { \"tests/*\" = [\"NOPE\"] }\n", "stepline.toml:2: rules.per-file-ignores.tests/*: no rule"},
+		{"no glob", "[rules.per-file-ignores]\n\"a\" = [\"SYN\"]\n\"[\" = [\"SYN\"]\n", "stepline.toml:3: rules.per-file-ignores.[: not a valid glob"},
+	} {
+		t.Run("a settings file with a mistake: "+test.name, func(t *testing.T) {
+			folder := project(t, map[string]string{"train.py": loopWithItem, "stepline.toml": test.settings})
+			got := stepline(t, folder, "", nil, "check")
+			if got.code != exitUsage || got.out != "" {
+				t.Errorf("exit %d with output %q", got.code, got.out)
+			}
+			oneLine(t, got.errout, test.says)
+		})
+	}
 }
 
 // TestCheckWithTrace prices the planted mistakes of the gpt script.

@@ -29,6 +29,9 @@ func openWorkspace(ctx context.Context, _ streams, root string, change func(*ana
 	if err != nil {
 		return nil, err
 	}
+	if err := layer.CheckRules(settings); err != nil {
+		return nil, err
+	}
 	if change != nil {
 		change(&settings)
 	}
