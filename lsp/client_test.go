@@ -52,6 +52,8 @@ func (c *fakeClient) answer(method string, result any) {
 
 // hold keeps the answers to a method back until release is closed.
 func (c *fakeClient) hold(method string, release chan struct{}) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.held = map[string]chan struct{}{method: release}
 }
 
@@ -157,10 +159,11 @@ func (c *fakeClient) take(m message) {
 			answer.Result, _ = json.Marshal(result)
 		}
 	}
+	hold := c.held[m.Method]
 	c.inflight.Add(1)
 	go func() { // reading must go on while the server's input is full
 		defer c.inflight.Done()
-		if hold := c.held[m.Method]; hold != nil {
+		if hold != nil {
 			<-hold
 		}
 		c.write(answer)

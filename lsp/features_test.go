@@ -397,7 +397,7 @@ func TestALargeTraceIsOfferedNotLoaded(t *testing.T) {
 	dir, uri, text := gptWorkspace(t)
 	for _, answer := range []any{nil, object{"title": "Load"}} {
 		session(t, Options{}, func(t *testing.T, c *fakeClient) {
-			c.asked["window/showMessageRequest"] = func(json.RawMessage) (any, *rpcError) { return answer, nil }
+			c.answer("window/showMessageRequest", answer)
 			c.initialize(dir, fullCapabilities(), object{"trace": object{"autoLoadLimit": 1000}})
 			c.open(uri, text)
 			if n := len(c.received("window/showMessageRequest")); n != 1 {

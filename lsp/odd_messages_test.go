@@ -196,7 +196,7 @@ func TestCancelledRequestsAnswer32800(t *testing.T) {
 	session(t, Options{}, func(t *testing.T, c *fakeClient) {
 		// The answer to workspace/configuration is held back: loading waits for it, and is cancelled meanwhile.
 		release := make(chan struct{})
-		c.asked["workspace/configuration"] = func(json.RawMessage) (any, *rpcError) { return []any{nil}, nil }
+		c.answer("workspace/configuration", []any{nil})
 		c.hold("workspace/configuration", release)
 		c.initialize(dir, fullCapabilities(), object{"autoDiscover": false})
 		id, answer := c.begin("workspace/executeCommand", object{"command": "stepline.loadTrace", "arguments": []any{"trace.json.gz"}})

@@ -81,7 +81,7 @@ func TestIgnoreLineCommandAndFixAll(t *testing.T) {
 	session(t, Options{}, func(t *testing.T, c *fakeClient) {
 		c.initialize("", fullCapabilities(), nil)
 		c.open("untitled:a", source)
-		c.asked["workspace/applyEdit"] = func(json.RawMessage) (any, *rpcError) { return object{"applied": true}, nil }
+		c.answer("workspace/applyEdit", object{"applied": true})
 		c.must("workspace/executeCommand", object{"command": "stepline.ignoreLine", "arguments": []any{"untitled:a", 1}}, nil)
 		edits := c.received("workspace/applyEdit")
 		if len(edits) != 1 || !strings.Contains(string(edits[0].Params), "# stepline: ignore[IOL003]") {

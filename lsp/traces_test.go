@@ -67,7 +67,7 @@ func TestTheUsersCommandWinsOverWhatWasFoundOrConfigured(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			dir := workspaceOf(t, files)
 			session(t, Options{}, func(t *testing.T, c *fakeClient) {
-				c.asked["window/showMessageRequest"] = func(json.RawMessage) (any, *rpcError) { return object{"title": "Load"}, nil }
+				c.answer("window/showMessageRequest", object{"title": "Load"})
 				c.initialize(dir, fullCapabilities(), test.options)
 				if test.before != nil {
 					test.before(c, dir)
