@@ -38,7 +38,8 @@ if [ "$("$node" -p 'process.versions.node.split(".")[0]')" -ne 20 ]; then
 fi
 
 server=$folder/code-server/node_modules/code-server
-if [ "$(cat "$folder/complete" 2>/dev/null)" != "$version" ]; then
+complete="$version with terminals"
+if [ "$(cat "$folder/complete" 2>/dev/null)" != "$complete" ]; then
   say "fetching code-server $version from npm"
   rm -rf "$folder/code-server" "$folder/complete"
   mkdir -p "$folder/code-server"
@@ -50,7 +51,11 @@ if [ "$(cat "$folder/complete" 2>/dev/null)" != "$version" ]; then
   cd node_modules/code-server/lib/vscode
   npm install --ignore-scripts --omit=dev --no-audit --no-fund --no-package-lock >&2
   ln -sfn node_modules node_modules.asar
+  # Terminals need node-pty, whose package has no build for Linux. npm brings node-gyp.
+  gyp=$(command -v node-gyp || echo "$(dirname "$(readlink -f "$(command -v npm)")")/../node_modules/node-gyp/bin/node-gyp.js")
+  (cd node_modules/node-pty && "$node" "$(readlink -f "$gyp")" rebuild --nodedir="$(dirname "$(dirname "$(readlink -f "$node")")")" >&2) ||
+    say "node-pty could not be built (it needs a C++ compiler, make, Python 3 and Node's headers): there are no terminals"
   HOME=$folder XDG_CONFIG_HOME='' XDG_DATA_HOME='' "$node" "$server" --version >&2
-  echo "$version" >"$folder/complete"
+  echo "$complete" >"$folder/complete"
 fi
 printf 'NODE=%q\nCODE_SERVER=%q\nCHROMIUM=%q\n' "$node" "$server" "$chromium"
