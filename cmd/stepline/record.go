@@ -116,6 +116,12 @@ func (r *recording) apply(cmd *cobra.Command, flags recordFlags) error {
 		if flags.template != "" {
 			return usageError("--template and --on-anomaly do not go together: give the options that you want, such as --shapes")
 		}
+		switch {
+		case flags.watch.Keep < 1:
+			return usageError("--keep %d: keep 1 or more captures", flags.watch.Keep)
+		case flags.watch.Cooldown < 0:
+			return usageError("--cooldown %s: use 0s for none, or a time such as 1m", flags.watch.Cooldown)
+		}
 		watch := flags.watch
 		watch.When, watch.MaxBytes = flags.onAnomaly, bytes
 		if watch.Cooldown == 0 {

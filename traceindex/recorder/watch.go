@@ -36,7 +36,8 @@ type Watch struct {
 // triggerFile in the output folder asks for a capture whenever it is written.
 const triggerFile = "capture-now"
 
-var condition = regexp.MustCompile(`^(nan|step\s*>\s*((\d+(\.\d+)?)\s*\*\s*)?(p\d{1,2}|median|mean|\d+(\.\d+)?\s*(us|ms|s)))$`)
+// condition has the factor and the time as its groups; either may be empty.
+var condition = regexp.MustCompile(`^(?:nan|step\s*>\s*(?:(\d+(?:\.\d+)?)\s*\*\s*)?(?:p\d{1,2}|median|mean|(\d+(?:\.\d+)?)\s*(?:us|ms|s)))$`)
 
 // separator stands between conditions of which any is enough; they may also be texts of their own.
 var separator = regexp.MustCompile(`[,|]`)
@@ -45,8 +46,12 @@ var separator = regexp.MustCompile(`[,|]`)
 func (w *Watch) check() error {
 	for _, text := range w.When {
 		for _, part := range separator.Split(text, -1) {
-			if !condition.MatchString(strings.TrimSpace(part)) {
+			numbers := condition.FindStringSubmatch(strings.TrimSpace(part))
+			if numbers == nil {
 				return fmt.Errorf("%q is no condition: write nan, step>1.2*p95 (or p50, median, mean), or step>250ms (or us, s)", part)
+			}
+			if isZero(numbers[1]) || isZero(numbers[2]) {
+				return fmt.Errorf("%q holds for every step: give a factor and a time above 0, as in step>1.2*p95 or step>250ms", part)
 			}
 		}
 	}
@@ -57,6 +62,11 @@ func (w *Watch) check() error {
 		return fmt.Errorf("captures, bytes and steps are counted from 0 up")
 	}
 	return nil
+}
+
+// isZero tells whether a number of a condition is there and is 0.
+func isZero(number string) bool {
+	return number != "" && strings.Trim(number, "0.") == ""
 }
 
 // settings are those of the Python part (stepline_watch.SETTINGS); what is left out has its default there.

@@ -251,11 +251,14 @@ func TestPythonAPI(t *testing.T) {
 	}
 }
 
+// TestWatchConditions: the conditions that are taken, and that the Python part takes the same ones.
 func TestWatchConditions(t *testing.T) {
-	for text, fine := range map[string]bool{
+	conditions := map[string]bool{
 		"nan": true, "step>1.2*p95": true, "step > 2 * median": true, "step>250ms": true, "step>p99,nan": true, "step>1.2*p95|nan": true, "nan|": false, "step>1.5*mean": true,
 		"step": false, "step>": false, "step>2*p": false, "step<1ms": false, "loss>3": false, "": false, "step>250": false,
-	} {
+		"step>0*p95": false, "step>0ms": false, "step>0.0*median": false, "step>2*0s": false, "nan,step>0us": false, "step>0.5*p95": true, "step>10ms": true,
+	}
+	for text, fine := range conditions {
 		if err := (&Watch{When: []string{text}}).check(); (err == nil) != fine {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -265,6 +268,31 @@ func TestWatchConditions(t *testing.T) {
 	}
 	if got := (&Watch{Cooldown: time.Second}).settings()["cooldown_s"]; got != 1.0 {
 		t.Errorf("cooldown %v", got)
+	}
+	const judge = `import json, sys, stepline_timing
+def fine(text):
+    try:
+        stepline_timing.conditions(text)
+        return True
+    except ValueError:
+        return False
+print(json.dumps({text: fine(text) for text in json.load(sys.stdin)}))`
+	texts, err := json.Marshal(conditions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	command := exec.Command(needPython(t), "-c", judge)
+	command.Env, command.Stdin = environment("PYTHONPATH=python"), strings.NewReader(string(texts))
+	out, err := command.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var python map[string]bool
+	if err := json.Unmarshal(out, &python); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(conditions, python); diff != "" {
+		t.Errorf("the Python part takes others: %s", diff)
 	}
 }
 

@@ -176,6 +176,10 @@ class StepCondition:
         self.text = text
         self.factor = float(factor or 1)
         self.share = int(percentile) / 100 if percentile else 0.5 if average == "median" else None
+        if self.factor == 0 or number and float(number) == 0:
+            raise ValueError(
+                "%r holds for every step: give a factor and a time above 0, as in step>1.2*p95 or step>250ms" % text
+            )
         self.fixed = float(number) * {"us": 1e-6, "ms": 1e-3, "s": 1.0}[unit] if number else None
 
     def threshold(self, baseline):
