@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# get-debian.sh FOLDER SUITE PACKAGE…: Debian packages of a suite with their libraries, unpacked into FOLDER/root beside the
-# system, for FOLDER/run PROGRAM ARGS… (a program of them, run by its own loader). The machine's packages and apt state stay as
-# they are, no root is needed. Does nothing where the same packages are there already.
+# get-debian.sh FOLDER SUITE PACKAGE…: Debian packages of a suite with their libraries, unpacked into FOLDER/system, apart from
+# the machine's own, for FOLDER/run PROGRAM ARGS… (a program of them, run by its own loader). The machine's packages and apt
+# state stay as they are, no root is needed. Does nothing where the same packages are there already.
 set -euo pipefail
 folder=${1:?where to put it} suite=${2:?which suite of Debian}
 shift 2
 wanted="$suite $*"
-[ "$(cat "$folder/complete" 2>/dev/null)" != "$wanted" ] || exit 0
+[ ! -d "$folder/system" ] || [ "$(cat "$folder/complete" 2>/dev/null)" != "$wanted" ] || exit 0
 fail() {
   echo "get-debian: $*" >&2
   exit 1
@@ -20,7 +20,7 @@ key=/usr/share/keyrings/debian-archive-keyring.gpg
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 state=$folder/apt
-rm -rf "$folder/root" "$folder/run" "$folder/complete" "$state"
+rm -rf "$folder/system" "$folder/run" "$folder/complete" "$state"
 mkdir -p "$state"/{lists/partial,archives/partial,etc/preferences.d,etc/apt.conf.d,log}
 : >"$state/status"
 echo "deb [signed-by=$key] $mirror $suite main" >"$state/sources.list"
@@ -31,20 +31,20 @@ options=(-o Dir::Etc::sourcelist="$state/sources.list" -o Dir::Etc::sourceparts=
   -o Acquire::Retries=3 -o Debug::NoLocking=true)
 apt-get -q "${options[@]}" update >&2
 apt-get -q -y "${options[@]}" --download-only install "$@" >&2
-for package in "$state"/archives/*.deb; do dpkg-deb -x "$package" "$folder/root"; done
+for package in "$state"/archives/*.deb; do dpkg-deb -x "$package" "$folder/system"; done
 rm -rf "$state"
 cat >"$folder/run" <<'S'
 #!/usr/bin/env bash
-# run PROGRAM ARGS…: PROGRAM is a path under root, such as usr/bin/nvim.
-root=$(dirname "$(readlink -f "$0")")/root
-program=$root/$1
+# run PROGRAM ARGS…: PROGRAM is a path under system, such as usr/bin/nvim.
+system=$(dirname "$(readlink -f "$0")")/system
+program=$system/$1
 shift
 # Where a suite still has /lib beside /usr/lib, the packages are split over both.
-libraries=$(printf '%s:' "$root"/usr/lib/*-linux-gnu* "$root"/lib/*-linux-gnu*)
-for loader in "$root"/usr/lib/*-linux-gnu*/ld-linux-*.so.* "$root"/lib/*-linux-gnu*/ld-linux-*.so.*; do
+libraries=$(printf '%s:' "$system"/usr/lib/*-linux-gnu* "$system"/lib/*-linux-gnu*)
+for loader in "$system"/usr/lib/*-linux-gnu*/ld-linux-*.so.* "$system"/lib/*-linux-gnu*/ld-linux-*.so.*; do
   [ ! -x "$loader" ] || exec "$loader" --library-path "$libraries" --argv0 "$program" "$program" "$@"
 done
-echo "$0: no loader under $root" >&2
+echo "$0: no loader under $system" >&2
 exit 127
 S
 chmod +x "$folder/run"

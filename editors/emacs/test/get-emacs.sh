@@ -10,10 +10,10 @@ cat >"$folder/emacs" <<'S'
 #!/usr/bin/env bash
 # Emacs is built for /usr; here it is told where its parts lie.
 folder=$(dirname "$(readlink -f "$0")")
-share=$(echo "$folder"/root/usr/share/emacs/[0-9]*)
-dump=$(echo "$folder"/root/usr/lib*/emacs/*/*/emacs*.pdmp)
+share=$(echo "$folder"/system/usr/share/emacs/[0-9]*)
+dump=$(echo "$folder"/system/usr/lib*/emacs/*/*/emacs*.pdmp)
 EMACSLOADPATH=$share/lisp
-for package in "$folder"/root/usr/share/emacs/site-lisp/elpa-src/*/; do
+for package in "$folder"/system/usr/share/emacs/site-lisp/elpa-src/*/; do
   [ ! -d "$package" ] || EMACSLOADPATH+=:$package
 done
 export EMACSLOADPATH EMACSDATA=$share/etc EMACSDOC=$share/etc EMACSPATH=${dump%/*}

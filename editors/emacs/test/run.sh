@@ -29,7 +29,7 @@ hover() {
 }
 fix() {
   go_to 119 && keys C-s && type_text "AdamW" && keys Enter && command_named eglot-code-actions && drawn "fused=True" && keys Enter &&
-    drawn "lr=3e-4, fused=True)" && keys C-x C-s && holds "$work/gpt.py" "lr=3e-4, fused=True)"
+    drawn "lr=3e-4, fused=True)" && keys C-x C-s && holds "$project/gpt.py" "lr=3e-4, fused=True)"
 }
 hot_lines() {
   command_named stepline-eglot-hot-lines && drawn "gpt.py:63: 3.58 ms · 21.5 % · MLP.forward" && go_to_first && alone
@@ -57,13 +57,13 @@ for suite in bookworm trixie; do
   emacs=$folder/emacs
   "$emacs" --version | head -n 1
   scratch=$(mktemp -d)
-  work=$scratch/work
-  mkdir -p "$work" "$scratch/bin"
-  cp "$repository/testdata/traces/gpt/gpt.py" "$repository/testdata/traces/gpt/trace.json.gz" "$work/"
+  project=$scratch/project
+  mkdir -p "$project" "$scratch/bin"
+  cp "$repository/testdata/traces/gpt/gpt.py" "$repository/testdata/traces/gpt/trace.json.gz" "$project/"
   ln -s "$stepline" "$scratch/bin/stepline" # found on PATH
   export HOME=$scratch TERM=xterm-256color
   check "stepline-eglot.el compiles without a warning" compiles
-  terminal_start env -C "$work" PATH="$scratch/bin:$PATH" "$emacs" -nw -Q -l "$here/init.el" gpt.py
+  terminal_start env -C "$project" PATH="$scratch/bin:$PATH" "$emacs" -nw -Q -l "$here/init.el" gpt.py
   check "the run is named in the mode line" started
   check "findings are Flymake's" findings
   [ "$suite" = bookworm ] || check "line ends show GPU time and share" hints # Eglot 1.9 has no inlay hints

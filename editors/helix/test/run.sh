@@ -17,12 +17,12 @@ if ! "$here/../../test/get-debian.sh" "$folder" trixie hx >"$repository/.cache/h
 fi
 
 scratch=$(mktemp -d)
-mkdir -p "$scratch/config/helix" "$scratch/bin" "$scratch/work"
+mkdir -p "$scratch/config/helix" "$scratch/bin" "$scratch/project"
 cp "$here/../languages.toml" "$here/../config.toml" "$scratch/config/helix/"
-cp "$repository/testdata/traces/gpt/gpt.py" "$scratch/work/"
+cp "$repository/testdata/traces/gpt/gpt.py" "$scratch/project/"
 ln -s "$stepline" "$scratch/bin/stepline" # the configuration finds it on PATH
-helix=(env -C "$scratch/work" HOME="$scratch" XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" PATH="$scratch/bin:$PATH"
-  HELIX_RUNTIME="$folder/root/usr/lib/hx/runtime" TERM=xterm-256color COLORTERM=truecolor "$folder/run" usr/bin/hx)
+helix=(env -C "$scratch/project" HOME="$scratch" XDG_CONFIG_HOME="$scratch/config" XDG_CACHE_HOME="$scratch/cache" PATH="$scratch/bin:$PATH"
+  HELIX_RUNTIME="$folder/system/usr/lib/hx/runtime" TERM=xterm-256color COLORTERM=truecolor "$folder/run" usr/bin/hx)
 
 health() { "${helix[@]}" --health python | grep -F "stepline"; }
 started() { drawn "return self.proj(y)"; }
@@ -31,7 +31,7 @@ go_to() { type_text ":$1" && keys Enter && drawn "sel  $1:1"; }
 finding() { go_to 111 && drawn "waits for the GPU once per parameter in every training" && is_gone "it leaves the GPU"; }
 # As a recorder does: a folder of its own, then the trace. Helix itself tells of no file but those that it saved.
 priced() {
-  mkdir -p "$scratch/work/runs/new" && cp "$repository/testdata/traces/gpt/trace.json.gz" "$scratch/work/runs/new/train.trace.json.gz" &&
+  mkdir -p "$scratch/project/runs/new" && cp "$repository/testdata/traces/gpt/trace.json.gz" "$scratch/project/runs/new/train.trace.json.gz" &&
     drawn "it leaves the GPU" && drawn "the host waits 482 µs"
 }
 hints() { go_to 63 && drawn "return self.down(F.gelu(self.up(x))) 3.58 ms · 22 %"; }
@@ -41,7 +41,7 @@ hover() {
 picker() { keys Space d && drawn "SYN006" && drawn "OPT002" && keys Escape && gone "SYN006"; }
 fix() {
   go_to 118 && drawn "can run as one fused kernel" && keys "]" d Space a && drawn "Add \`fused=True\`" && drawn "Ignore OPT002 on this line" &&
-    keys Enter Enter && drawn "lr=3e-4, fused=True)" && gone "can run as one fused kernel" && type_text ":write" && keys Enter && holds "$scratch/work/gpt.py" "lr=3e-4, fused=True)"
+    keys Enter Enter && drawn "lr=3e-4, fused=True)" && gone "can run as one fused kernel" && type_text ":write" && keys Enter && holds "$scratch/project/gpt.py" "lr=3e-4, fused=True)"
 }
 unload() { go_to 111 && type_text ":lsp-workspace-command stepline.unloadTrace" && keys Enter && gone "it leaves the GPU"; }
 

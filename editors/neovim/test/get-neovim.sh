@@ -7,8 +7,8 @@ folder=${1:?where to put it}
 cat >"$folder/nvim" <<'S'
 #!/usr/bin/env bash
 folder=$(dirname "$(readlink -f "$0")")
-export VIMRUNTIME=$folder/root/usr/share/nvim/runtime
-exec "$folder/run" usr/bin/nvim --cmd "set rtp+=$folder/root/usr/lib/nvim" "$@"
+export VIMRUNTIME=$folder/system/usr/share/nvim/runtime
+exec "$folder/run" usr/bin/nvim --cmd "set rtp+=$folder/system/usr/lib/nvim" "$@"
 S
 chmod +x "$folder/nvim"
 "$folder/nvim" --version | head -1

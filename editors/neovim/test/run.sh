@@ -17,9 +17,9 @@ for suite in trixie forky; do
   "$folder/nvim" --version | head -n 1
   for test in "$plugin"/test/*_test.lua; do
     scratch=$(mktemp -d)
-    mkdir -p "$scratch/work" "$scratch/home"
-    cp "$repository/testdata/traces/gpt/gpt.py" "$repository/testdata/traces/gpt/trace.json.gz" "$scratch/work/"
-    output=$(cd "$scratch/work" && env HOME="$scratch/home" XDG_CONFIG_HOME="$scratch/home" XDG_DATA_HOME="$scratch/home" \
+    mkdir -p "$scratch/project" "$scratch/home"
+    cp "$repository/testdata/traces/gpt/gpt.py" "$repository/testdata/traces/gpt/trace.json.gz" "$scratch/project/"
+    output=$(cd "$scratch/project" && env HOME="$scratch/home" XDG_CONFIG_HOME="$scratch/home" XDG_DATA_HOME="$scratch/home" \
       XDG_STATE_HOME="$scratch/home" XDG_CACHE_HOME="$scratch/home" STEPLINE="$stepline" PLUGIN="$plugin" TEST="$test" \
       timeout -k 5 180 "$folder/nvim" --headless --clean -u "$plugin/test/init.lua" 2>&1 </dev/null)
     status=$?
