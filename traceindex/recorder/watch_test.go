@@ -269,7 +269,9 @@ func TestWatchConditions(t *testing.T) {
 	if got := (&Watch{Cooldown: time.Second}).settings()["cooldown_s"]; got != 1.0 {
 		t.Errorf("cooldown %v", got)
 	}
-	const judge = `import json, sys, stepline_timing
+	const judge = `import json, sys
+sys.path.insert(0, "python")
+import stepline_timing
 def fine(text):
     try:
         stepline_timing.conditions(text)
@@ -282,7 +284,7 @@ print(json.dumps({text: fine(text) for text in json.load(sys.stdin)}))`
 		t.Fatal(err)
 	}
 	command := exec.Command(needPython(t), "-c", judge)
-	command.Env, command.Stdin = environment("PYTHONPATH=python"), strings.NewReader(string(texts))
+	command.Env, command.Stdin = environment(), strings.NewReader(string(texts))
 	out, err := command.Output()
 	if err != nil {
 		t.Fatal(err)
