@@ -42,6 +42,9 @@ func read(ctx context.Context, r io.Reader, file string, block, fork int) (*trac
 		return nil, err
 	}
 	d.joinHelper()
+	if d.array && !d.p.phased && d.p.damaged.n+d.p.noPhase.n > 0 {
+		return nil, fmt.Errorf("%s: %w: a JSON array, but not of events (nothing in it has a phase, \"ph\"); wanted the Kineto trace of torch.profiler", file, ErrNotTrace)
+	}
 	d.p.finish(file)
 	d.tellEnd(file)
 	d.describe()
@@ -125,9 +128,6 @@ func (d *document) read() error {
 		d.array, d.haveEvents = true, true
 		d.w.pos++
 		d.events()
-		if d.p.b.Len() == 0 && d.p.damaged.n > 0 {
-			return fmt.Errorf("%w: a JSON array, but not of events", ErrNotTrace)
-		}
 		if d.whole && (d.peek() != 0 || d.w.pos < d.w.n) {
 			d.behind.note(&d.p, d.w.pos)
 		}

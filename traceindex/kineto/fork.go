@@ -73,7 +73,7 @@ func (d *document) fork() bool {
 func (p *parser) undo(found findings) {
 	p.notANumber, p.noTime, p.negative, p.damaged = found.notANumber, found.noTime, found.negative, found.damaged
 	p.noPhase, p.noDuration, p.overfull, p.uncategorized = found.noPhase, found.noDuration, found.overfull, found.uncategorized
-	p.latestNs, p.lastEndNs = found.latestNs, found.lastEndNs
+	p.latestNs, p.lastEndNs, p.phased = found.latestNs, found.lastEndNs, found.phased
 	p.plain = -1
 }
 
@@ -162,6 +162,7 @@ func (d *document) joinHelper() {
 		pair.to.add(*pair.from)
 	}
 	p.latestNs, p.lastEndNs = max(p.latestNs, found.latestNs), max(p.lastEndNs, found.lastEndNs)
+	p.phased = p.phased || found.phased
 	p.uncategorized = p.uncategorized || found.uncategorized
 	p.rawPaths = p.rawPaths || found.rawPaths
 	join(p.processes, h.processes)

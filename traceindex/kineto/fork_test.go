@@ -2,10 +2,7 @@ package kineto
 
 import (
 	"bytes"
-	"compress/gzip"
-	"io"
 	"math"
-	"os"
 	"strings"
 	"testing"
 
@@ -14,24 +11,8 @@ import (
 
 // Two parsers find in real traces what one does, to the last field.
 func TestForkedRealTraces(t *testing.T) {
-	for _, name := range []string{"gpt", "compile", "ddp/ddp.rank0.", "lab_moe/moe."} {
-		path := "../../testdata/traces/" + name
-		if !strings.HasSuffix(path, ".") {
-			path += "/"
-		}
-		f, err := os.Open(path + "trace.json.gz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		z, err := gzip.NewReader(f)
-		if err != nil {
-			t.Fatal(err)
-		}
-		data, err := io.ReadAll(z)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range []string{"gpt/trace.json.gz", "compile/trace.json.gz", "ddp/ddp.rank0.trace.json.gz", "lab_moe/moe.trace.json.gz"} {
+		data := unpacked(t, name)
 		one, err := readAll(data, blockBytes, 1<<20)
 		if err != nil {
 			t.Fatal(err)

@@ -1,7 +1,9 @@
 package kineto
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -109,6 +111,32 @@ func TestFormats(t *testing.T) {
 				t.Errorf("warnings %v", ix.Warnings)
 			}
 		})
+	}
+}
+
+// A list of anything is no trace; one of events is, whatever of it can be used.
+func TestList(t *testing.T) {
+	noEvents, metadata := strings.Repeat(`{"range":1},`, 500), strings.Repeat(`{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"main"}},`, 500)
+	for text, isTrace := range map[string]bool{
+		`[{"range":1}]`:         false,
+		`[{}]`:                  false,
+		`[1, "two", null, [3]]`: false,
+		`[{"name":"a","ts":1,"dur":2},{"name":"b","ts":4,"dur":2}]`: false,
+		`[{"a":{"ph":"X","name":"inner","ts":1}}]`:                  false,
+		`[` + noEvents + `{}]`:                                      false,
+		`[]`:                                                        true,
+		`[{"ph":"M","name":"process_name","pid":1,"args":{"name":"python"}}]`: true,
+		`[null, {"ph":"C","name":"queue","pid":1,"ts":1}]`:                    true,
+		`[{"range":1}, ` + eventText(1) + `]`:                                 true,
+		`[` + metadata + eventText(1) + `, null]`:                             true,
+		`[` + noEvents + eventText(1) + `]`:                                   true,
+	} {
+		for _, fork := range []int{math.MaxInt, 1} {
+			_, err := readForked([]byte(text), blockBytes, 1<<20, fork)
+			if isTrace && err != nil || !isTrace && (!errors.Is(err, ErrNotTrace) || !strings.Contains(err.Error(), "a JSON array, but not of events")) {
+				t.Errorf("%.60s (fork at %d): a trace: %t; error %v", text, fork, isTrace, err)
+			}
+		}
 	}
 }
 

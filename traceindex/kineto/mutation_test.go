@@ -10,10 +10,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// realEvents are events of a real trace, as they are written, some from each part of the file.
-func realEvents(t *testing.T) []string {
+// unpacked is the text of a real trace, named by its path below testdata/traces.
+func unpacked(t *testing.T, name string) []byte {
 	t.Helper()
-	f, err := os.Open("../../testdata/traces/gpt/trace.json.gz")
+	f, err := os.Open("../../testdata/traces/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,12 +26,18 @@ func realEvents(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	top, ok := members(data)
+	return data
+}
+
+// realEvents are events of a real trace, as they are written, some from each part of the file.
+func realEvents(t *testing.T) []string {
+	t.Helper()
+	top, ok := members(unpacked(t, "gpt/trace.json.gz"))
 	if !ok {
 		t.Fatal("the trace is no object")
 	}
-	var all []jsontext.Value
-	if all, err = elements(top["traceEvents"]); err != nil {
+	all, err := elements(top["traceEvents"])
+	if err != nil {
 		t.Fatal(err)
 	}
 	var out []string

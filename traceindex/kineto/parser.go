@@ -39,6 +39,7 @@ type findings struct {
 	noPhase, noDuration, overfull         firstOf
 	unended                               int64 // begun and never ended
 	latestNs, lastEndNs                   int64 // the latest start and end
+	phased                                bool  // some object has a phase, as events do
 	uncategorized                         bool  // some event's process must tell what it is
 	rawPaths                              bool  // the writer does not escape backslashes
 	// undecoded are the names that hold escapes or damage; they are decoded when all is known about the file.
@@ -173,6 +174,7 @@ func (p *parser) emit(b []byte, at int) {
 		}
 		p.notANumber.n += e.badWords
 	}
+	p.phased = p.phased || e.phase != 0
 	switch e.phase {
 	case 'X', 'B', 'E':
 	case 'M':
