@@ -135,10 +135,10 @@ func (b *Builder) Absorb(o *Builder) []NameID {
 		b.externals = append(b.externals, externalID{first + e.row, e.id})
 	}
 	for _, c := range o.opComms {
-		b.opComms = append(b.opComms, opCollective{first + c.row, collectives + c.collective})
+		b.opComms = append(b.opComms, rowValue[int32]{first + c.row, collectives + c.value})
 	}
 	for _, c := range o.copySizes {
-		b.copySizes = append(b.copySizes, copySize{first + c.row, c.bytes})
+		b.copySizes = append(b.copySizes, rowValue[int64]{first + c.row, c.value})
 	}
 	for _, s := range o.segments {
 		b.segments = append(b.segments, segment{int32(first) + s.first, s.place})

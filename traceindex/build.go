@@ -37,37 +37,19 @@ func (ix *Index) inNewRows(ids []externalID, rows []int32) []externalID {
 	return out
 }
 
-// commsInNewRows is the same for ops that start collectives, of which there are few.
-func commsInNewRows(ops []opCollective, rows []int32) map[EventID]int32 {
-	if len(ops) == 0 {
+// byNewRow is the same for what few rows have.
+func byNewRow[T any](of []rowValue[T], rows []int32) map[EventID]T {
+	if len(of) == 0 {
 		return nil
 	}
-	byOld := make(map[int32]int32, len(ops))
-	for _, o := range ops {
-		byOld[int32(o.row)] = o.collective
+	byOld := make(map[int32]T, len(of))
+	for _, v := range of {
+		byOld[int32(v.row)] = v.value
 	}
-	out := make(map[EventID]int32, len(ops))
+	out := make(map[EventID]T, len(of))
 	for to, from := range rows {
-		if c, ok := byOld[from]; ok {
-			out[EventID(to)] = c
-		}
-	}
-	return out
-}
-
-// copySizesInNewRows is the same for calls that copy.
-func copySizesInNewRows(sizes []copySize, rows []int32) map[EventID]int64 {
-	if len(sizes) == 0 {
-		return nil
-	}
-	byOld := make(map[int32]int64, len(sizes))
-	for _, s := range sizes {
-		byOld[int32(s.row)] = s.bytes
-	}
-	out := make(map[EventID]int64, len(sizes))
-	for to, from := range rows {
-		if n, ok := byOld[from]; ok {
-			out[EventID(to)] = n
+		if v, ok := byOld[from]; ok {
+			out[EventID(to)] = v
 		}
 	}
 	return out
@@ -120,8 +102,7 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 	}
 	ix.Events.Category = b.cols.category.gather(rows)
 	externals := ix.inNewRows(b.externals, rows)
-	comms := commsInNewRows(b.opComms, rows)
-	ix.copySizes = copySizesInNewRows(b.copySizes, rows)
+	ix.opComms, ix.copySizes = byNewRow(b.opComms, rows), byNewRow(b.copySizes, rows)
 	rows, b.externals, b.opComms, b.copySizes = nil, nil, nil, nil
 	ix.settle()
 	for i, n := range ix.Events.Name {
@@ -133,7 +114,6 @@ func (b *Builder) Build(ctx context.Context) (*Index, error) {
 	flows, launchFlows := b.flows, b.launchFlows
 	b.names, b.flows, b.launchFlows, b.n = nil, nil, nil, 0
 	ix.settle()
-	ix.opComms = comms
 	if err := ix.link(ctx, flows, externals, launchFlows); err != nil {
 		return nil, err
 	}

@@ -33,8 +33,8 @@ type Builder struct {
 	flows       []forwardFlow
 	externals   []externalID
 	launchFlows []launchFlow
-	opComms     []opCollective
-	copySizes   []copySize
+	opComms     []rowValue[int32] // ops that start collectives: row of collectives
+	copySizes   []rowValue[int64] // calls that copy: bytes
 	segments    []segment
 }
 
@@ -55,6 +55,12 @@ type forwardFlow struct {
 	startNs int64
 	thread  ThreadID
 	forward bool
+}
+
+// rowValue is what one row says that few do.
+type rowValue[T any] struct {
+	row   EventID
+	value T
 }
 
 // externalID is the "External id" of the GPU event in a row: it names an op, and is used where there is no runtime call.
@@ -210,31 +216,19 @@ func (b *Builder) Reclassify(thread ThreadID, gpu bool, of func(name string) Cat
 	}
 }
 
-// opCollective is what an op says of the collective it starts.
-type opCollective struct {
-	row        EventID
-	collective int32
-}
-
 // NextCollective tells what the op that is added next says of the collective it starts (record_param_comms): its kernel says the
 // same since torch 2.5, and nothing before.
 func (b *Builder) NextCollective(c Collective) {
 	if b.n < math.MaxInt32 {
-		b.opComms = append(b.opComms, opCollective{EventID(b.n), b.AddCollective(c)})
+		b.opComms = append(b.opComms, rowValue[int32]{EventID(b.n), b.AddCollective(c)})
 	}
-}
-
-// copySize is what a runtime call says of the bytes it copies.
-type copySize struct {
-	row   EventID
-	bytes int64
 }
 
 // NextCopySize tells the bytes that the runtime call that is added next copies: ROCm's GPU events do not say (roctracer's
 // hipMemcpy… calls do).
 func (b *Builder) NextCopySize(bytes int64) {
 	if b.n < math.MaxInt32 && bytes >= 0 {
-		b.copySizes = append(b.copySizes, copySize{EventID(b.n), bytes})
+		b.copySizes = append(b.copySizes, rowValue[int64]{EventID(b.n), bytes})
 	}
 }
 

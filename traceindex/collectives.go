@@ -12,29 +12,17 @@ func (ix *Index) collectivesFromOps() {
 	if len(ix.opComms) == 0 {
 		return
 	}
-	type detailFor struct{ detail, collective int32 }
-	made := map[detailFor]int32{}
+	setCollective := detailSetter(ix, func(d *GPUDetail, collective int32) { d.Collective = collective })
 	for _, g := range ix.GPUEvents {
 		d := ix.Events.Detail[g]
 		if d < 0 || ix.GPU[d].Collective >= 0 || ix.Launch[g] == NoEvent || !IsCollective(ix.Name(g)) {
 			continue
 		}
 		for p := ix.Launch[g]; p != NoEvent; p = ix.Parent[p] {
-			c, ok := ix.opComms[p]
-			if !ok {
-				continue
+			if c, ok := ix.opComms[p]; ok {
+				setCollective(g, c)
+				break
 			}
-			key := detailFor{d, c}
-			row, ok := made[key]
-			if !ok {
-				row = int32(len(ix.GPU))
-				detail := ix.GPU[d]
-				detail.Collective = c
-				ix.GPU = append(ix.GPU, detail)
-				made[key] = row
-			}
-			ix.Events.Detail[g] = row
-			break
 		}
 	}
 }

@@ -77,26 +77,32 @@ func (ix *Index) copySizesFromCalls() {
 	if len(ix.copySizes) == 0 {
 		return
 	}
-	type sized struct {
-		detail int32
-		bytes  int64
-	}
-	made := map[sized]int32{}
+	setBytes := detailSetter(ix, func(d *GPUDetail, bytes int64) { d.Bytes = bytes })
 	for _, g := range ix.GPUEvents {
 		d := ix.Events.Detail[g]
 		if ix.Events.Category[g] != CategoryMemcpy || d < 0 || ix.GPU[d].Bytes >= 0 || ix.Launch[g] == NoEvent || len(ix.GPUOf(ix.Launch[g])) != 1 {
 			continue
 		}
-		bytes, ok := ix.copySizes[ix.Launch[g]]
-		if !ok {
-			continue
+		if bytes, ok := ix.copySizes[ix.Launch[g]]; ok {
+			setBytes(g, bytes)
 		}
-		key := sized{d, bytes}
+	}
+}
+
+// detailSetter gives GPU events a detail that differs from theirs in one value. Events share details: each is made once.
+func detailSetter[T comparable](ix *Index, set func(*GPUDetail, T)) func(EventID, T) {
+	type change struct {
+		detail int32
+		value  T
+	}
+	made := map[change]int32{}
+	return func(g EventID, value T) {
+		key := change{ix.Events.Detail[g], value}
 		row, ok := made[key]
 		if !ok {
 			row = int32(len(ix.GPU))
-			detail := ix.GPU[d]
-			detail.Bytes = bytes
+			detail := ix.GPU[key.detail]
+			set(&detail, value)
 			ix.GPU = append(ix.GPU, detail)
 			made[key] = row
 		}

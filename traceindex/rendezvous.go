@@ -127,7 +127,8 @@ func JoinCollectives(kernels [][]CollectiveKernel) (joined []Rendezvous, unmatch
 		joined = append(joined, v)
 	}
 	slices.SortFunc(joined, func(x, y Rendezvous) int {
-		return cmp.Or(cmp.Compare(starts[&x.Parts[0]], starts[&y.Parts[0]]), strings.Compare(x.Group, y.Group), cmp.Compare(x.Sequence, y.Sequence))
+		return cmp.Or(cmp.Compare(starts[&x.Parts[0]], starts[&y.Parts[0]]), strings.Compare(x.Group, y.Group), cmp.Compare(x.Sequence, y.Sequence),
+			cmp.Compare(x.Parts[0].Rank, y.Parts[0].Rank), cmp.Compare(x.Parts[0].Event, y.Parts[0].Event))
 	})
 	for _, rows := range unmatched {
 		slices.Sort(rows)

@@ -28,12 +28,12 @@ const detailedGaps = 100_000
 func (h Heads) Detailed() map[int]bool {
 	gaps := int64(0)
 	type mean struct {
-		rank             int
-		stepNs, exposeNs int64
+		rank              int
+		stepNs, exposedNs int64
 	}
 	type oneStep struct {
-		rank int
-		ns   int64
+		rank             int
+		number, lengthNs int64
 	}
 	var means []mean
 	var steps []oneStep
@@ -42,11 +42,11 @@ func (h Heads) Detailed() map[int]bool {
 		for j := range r.Steps {
 			gaps += r.Steps[j].GapCount
 			m.stepNs += r.Steps[j].DurationNs
-			m.exposeNs += r.Steps[j].ExposedCommunicationNs + r.Steps[j].IdleCollectiveNs
-			steps = append(steps, oneStep{i, r.Steps[j].DurationNs})
+			m.exposedNs += r.Steps[j].ExposedCommunicationNs + r.Steps[j].IdleCollectiveNs
+			steps = append(steps, oneStep{i, r.Steps[j].Number, r.Steps[j].DurationNs})
 		}
 		if n := int64(len(r.Steps)); n > 0 {
-			m.stepNs, m.exposeNs = m.stepNs/n, m.exposeNs/n
+			m.stepNs, m.exposedNs = m.stepNs/n, m.exposedNs/n
 			means = append(means, m)
 		}
 	}
@@ -59,23 +59,13 @@ func (h Heads) Detailed() map[int]bool {
 	}
 	slices.SortStableFunc(means, func(x, y mean) int { return cmp.Compare(x.stepNs, y.stepNs) })
 	out[means[0].rank], out[means[len(means)-1].rank] = true, true
-	slices.SortStableFunc(means, func(x, y mean) int { return cmp.Compare(x.exposeNs, y.exposeNs) })
+	slices.SortStableFunc(means, func(x, y mean) int { return cmp.Compare(x.exposedNs, y.exposedNs) })
 	out[means[0].rank], out[means[len(means)-1].rank] = true, true
 	// The report shows the step of median length among all steps in order of number, then rank (report.middleStep).
-	numbers := make([]int64, 0, len(steps))
-	for _, r := range h {
-		for j := range r.Steps {
-			numbers = append(numbers, r.Steps[j].Number)
-		}
-	}
-	order := make([]int, len(steps))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(x, y int) int {
-		return cmp.Or(cmp.Compare(steps[x].ns, steps[y].ns), cmp.Compare(numbers[x], numbers[y]), cmp.Compare(steps[x].rank, steps[y].rank))
+	slices.SortStableFunc(steps, func(x, y oneStep) int {
+		return cmp.Or(cmp.Compare(x.lengthNs, y.lengthNs), cmp.Compare(x.number, y.number), cmp.Compare(x.rank, y.rank))
 	})
-	out[steps[order[(len(order)-1)/2]].rank] = true
+	out[steps[(len(steps)-1)/2].rank] = true
 	return out
 }
 

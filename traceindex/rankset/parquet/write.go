@@ -41,7 +41,8 @@ const (
 const staleAfter = time.Hour
 
 // Write stores a rank in the set at dir, replacing what the set had of it. Other ranks can be written at the same time by other
-// processes and machines. When it fails the rank's files are as they were. version is the program's own, for the metadata.
+// processes and machines. When it fails the rank's files are as they were; only where some could be put in place and others not,
+// they are of two writings, which Open tells. version is the program's own, for the metadata.
 func Write(ctx context.Context, dir string, rank *rankset.Rank, version string) (err error) {
 	var id [8]byte
 	if _, err := rand.Read(id[:]); err != nil {
