@@ -4,12 +4,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
 
-	"stepline/pyscan"
 	"stepline/rules"
 )
 
@@ -210,13 +208,4 @@ func WriteStatistics(w io.Writer, found *Findings) error {
 	out.WriteString(checkSummary(found) + "\n")
 	_, err := io.WriteString(w, out.String())
 	return err
-}
-
-// SyntaxErrorText is one line on a place that does not parse.
-func SyntaxErrorText(found *Findings, file *pyscan.File, e pyscan.SyntaxError) string {
-	text := Printable(e.Message)
-	if !utf8.ValidString(text) || text == "" {
-		text = "does not parse"
-	}
-	return placeText(file.Path, found.locate(file, e.Start)) + ": " + text
 }

@@ -58,7 +58,12 @@ func WriteRunPrometheus(w io.Writer, r *Run, labels map[string]string) error {
 	m := metrics{prometheus.WrapRegistererWith(labels, registry)}
 	m.gauge("build_info", "The stepline that wrote this; the value is 1.", "version").WithLabelValues(r.Version).Set(1)
 	m.steps(r)
-	m.bottleneck(r)
+	class := m.gauge("bottleneck_info", "What bounds the step: the class is the label, the value is 1.", "class")
+	class.WithLabelValues(string(r.Diagnosis.Class)).Set(1)
+	if r.gpuKnown() { // a 0 would be taken for a measured one
+		m.gpu(r)
+		m.bottleneck(r)
+	}
 	m.lines(r)
 	m.quality(r)
 	m.beside(r.Beside)
@@ -78,12 +83,19 @@ func WriteRunPrometheus(w io.Writer, r *Run, labels map[string]string) error {
 func (m metrics) steps(r *Run) {
 	steps := m.gauge("steps", "Steps in the trace, by rank.", "rank")
 	step := m.gauge("step_duration_seconds", "Mean duration of a step, by rank.", "rank")
-	busy := m.gauge("gpu_busy_ratio", "Share of the step with work on the GPU, by rank.", "rank")
-	exposed := m.gauge("exposed_communication_seconds", "Communication a step that no compute hides, by rank.", "rank")
 	for _, row := range r.rankRows() {
 		rank := strconv.Itoa(row.Rank)
 		steps.WithLabelValues(rank).Set(float64(row.Steps))
 		step.WithLabelValues(rank).Set(asSeconds(row.MeanNs))
+	}
+}
+
+// gpu is what the steps say of the GPU by rank, and how much of its time is explained.
+func (m metrics) gpu(r *Run) {
+	busy := m.gauge("gpu_busy_ratio", "Share of the step with work on the GPU, by rank.", "rank")
+	exposed := m.gauge("exposed_communication_seconds", "Communication a step that no compute hides, by rank.", "rank")
+	for _, row := range r.rankRows() {
+		rank := strconv.Itoa(row.Rank)
 		busy.WithLabelValues(rank).Set(share(row.BusyNs, row.MeanNs))
 		exposed.WithLabelValues(rank).Set(asSeconds(row.ExposedNs))
 	}
@@ -91,13 +103,13 @@ func (m metrics) steps(r *Run) {
 	for _, s := range r.Diagnosis.Stragglers {
 		wait.WithLabelValues(strconv.Itoa(r.rank(s.Rank))).Set(asSeconds(s.WaitNs) / float64(max(1, s.Steps)))
 	}
+	m.gauge("gpu_idle_unexplained_ratio", "Idle time without a cause over all idle time.").WithLabelValues().Set(r.Diagnosis.UnknownShare)
+	m.gauge("gpu_unattributed_ratio", "GPU time that is on no line over all GPU time.").WithLabelValues().Set(share(unattributedNs(r.Costs), r.Costs.Summary.GPUTotalNs))
 }
 
-// bottleneck is the class, its shares, and the idle time by cause. Every cause is there, so that a series does not end where a
+// bottleneck is the step's parts, and the idle time by cause. Every cause is there, so that a series does not end where a
 // cause is mended.
 func (m metrics) bottleneck(r *Run) {
-	class := m.gauge("bottleneck_info", "What bounds the step: the class is the label, the value is 1.", "class")
-	class.WithLabelValues(string(r.Diagnosis.Class)).Set(1)
 	shares := m.gauge("step_share_ratio", "Parts of the step; they sum to 1.", "part")
 	for _, row := range shareRows(r.Diagnosis.Shares) {
 		shares.WithLabelValues(row.Key).Set(row.Share)
@@ -140,8 +152,6 @@ func (m metrics) quality(r *Run) {
 	for _, warning := range r.Warnings {
 		warnings.WithLabelValues(warning.Code).Inc()
 	}
-	m.gauge("gpu_idle_unexplained_ratio", "Idle time without a cause over all idle time.").WithLabelValues().Set(r.Diagnosis.UnknownShare)
-	m.gauge("gpu_unattributed_ratio", "GPU time that is on no line over all GPU time.").WithLabelValues().Set(share(unattributedNs(r.Costs), r.Costs.Summary.GPUTotalNs))
 }
 
 func unattributedNs(costs *traceindex.Costs) int64 {

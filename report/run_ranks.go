@@ -35,14 +35,9 @@ func (s *Set) limits(r *Run) []string {
 		return nil
 	}
 	out := []string{notCarried}
-	if len(s.Detailed) < len(r.RankNumbers) {
-		var ranks []string
-		for place, number := range r.RankNumbers {
-			if s.Detailed[place] {
-				ranks = append(ranks, fmt.Sprint(number))
-			}
-		}
-		out = append(out, fmt.Sprintf("gap by gap and phase by phase only the steps of ranks %s are shown (the slowest, the fastest, the median, most and least in communication); sums are over all ranks", strings.Join(ranks, ", ")))
+	if ranks := s.detailedRanks(r); len(ranks) < len(r.RankNumbers) {
+		out = append(out, fmt.Sprintf("gap by gap and phase by phase only the steps of ranks %s are shown (the slowest, the fastest, the median, most and least in communication); sums are over all ranks",
+			strings.Trim(strings.ReplaceAll(fmt.Sprint(ranks), " ", ", "), "[]")))
 	}
 	if s.LeftOut > 0 {
 		out = append(out, fmt.Sprintf("%s could not be read and %s in no number here; the warnings name them", Plural(s.LeftOut, "rank"), map[bool]string{true: "is", false: "are"}[s.LeftOut == 1]))
@@ -50,10 +45,22 @@ func (s *Set) limits(r *Run) []string {
 	return out
 }
 
-// detailed reports whether a step has its gaps and phases.
-func (r *Run) detailed(step *diagnose.Step) bool {
-	return r.Set == nil || r.Set.Detailed == nil || r.Set.Detailed[step.Rank]
+// detailedRanks are the numbers of the ranks whose steps have their gaps and phases.
+func (s *Set) detailedRanks(r *Run) []int {
+	ranks := []int{}
+	for place, number := range r.RankNumbers {
+		if s.detailed(place) {
+			ranks = append(ranks, number)
+		}
+	}
+	return ranks
 }
+
+// detailed reports whether the steps of the rank at a place have their gaps and phases.
+func (s *Set) detailed(place int) bool { return s == nil || s.Detailed == nil || s.Detailed[place] }
+
+// detailed reports whether a step has its gaps and phases.
+func (r *Run) detailed(step *diagnose.Step) bool { return r.Set.detailed(step.Rank) }
 
 // shownRanks is from how many ranks on tables show the extremes only.
 const shownRanks = 16
@@ -233,13 +240,10 @@ func (r *Run) setRow() *SetRow {
 	if r.Set == nil {
 		return nil
 	}
-	row := &SetRow{Folders: r.Set.Folders, RunIDs: r.Set.RunIDs, Hosts: len(r.Set.Hosts), RanksLeftOut: r.Set.LeftOut, DetailedRanks: []int{}, NotCarried: r.Set.limits(r)}
-	for place, number := range r.RankNumbers {
-		if r.Set.Detailed == nil || r.Set.Detailed[place] {
-			row.DetailedRanks = append(row.DetailedRanks, number)
-		}
+	return &SetRow{
+		Folders: r.Set.Folders, RunIDs: r.Set.RunIDs, Hosts: len(r.Set.Hosts), RanksLeftOut: r.Set.LeftOut,
+		DetailedRanks: r.Set.detailedRanks(r), NotCarried: r.Set.limits(r),
 	}
-	return row
 }
 
 // rankDocument lists the ranks, by number.

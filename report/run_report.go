@@ -315,5 +315,6 @@ func (r *Run) idleLines(count int) []idleLine {
 	return list[:min(count, len(list))]
 }
 
-// gpuKnown says whether the trace tells anything of the GPU. Of one that does not, no share, phase, gap or cost is written.
+// gpuKnown says whether the trace tells anything of the GPU. Of one that does not, no share, phase, gap or cost is shown; the JSON
+// document keeps its members, and its class says "unknown".
 func (r *Run) gpuKnown() bool { return r.Diagnosis.Class != diagnose.Unknown }

@@ -231,4 +231,14 @@ func TestRunWithoutGPUEventsClaimsNothingOfTheGPU(t *testing.T) {
 			}
 		}
 	}
+	var out strings.Builder
+	if err := report.WriteRunPrometheus(&out, run, nil); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), `stepline_bottleneck_info{class="unknown"} 1`) || !strings.Contains(out.String(), "stepline_step_duration_seconds{") {
+		t.Errorf("Prometheus gets neither the class nor the steps:\n%s", &out)
+	}
+	if series := regexp.MustCompile(`(?m)^stepline_(gpu_|step_share|exposed|straggler).*`).FindString(out.String()); series != "" {
+		t.Errorf("Prometheus gets %s of a GPU that nothing is known of", series)
+	}
 }
