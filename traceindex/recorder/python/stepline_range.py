@@ -17,12 +17,7 @@ class Ranger(stepline_recorder.Recorder):
     def _step(self):
         self.count += 1
         if self.state == stepline_recorder.RECORDING:
-            self._end_range()
-            self.done += 1
-            if self.done >= self.config["steps"]:
-                self.finish()
-            else:
-                self._begin_range()
+            self._end_recorded_step()
         elif self.count >= max(1, self.config["warmup"]) and self._claim():
             self._open()
 

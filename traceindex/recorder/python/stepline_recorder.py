@@ -85,14 +85,20 @@ class Recorder:
     # ---- hooks
 
     def hook(self):
+        self._hook_steps()
+        self._hook_profilers()
+        self._hook_graphs()
+        self._hook_process()
+
+    def _hook_steps(self):
         optimizer = self.torch.optim.Optimizer
         # 2.0 renamed it; both run for every optimizer made or unpickled.
         name = "_patch_step_function" if hasattr(optimizer, "_patch_step_function") else "_hook_for_profile"
         self._hook_step_of_new_optimizers(optimizer, name)
         self._hook_post_step()
         self._hook_scaler()
-        self._hook_profilers()
-        self._hook_graphs()
+
+    def _hook_process(self):
         atexit.register(self.at_exit)
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
@@ -267,12 +273,7 @@ class Recorder:
         self.count += 1
         warmup = max(1, self.config["warmup"])
         if self.state == RECORDING:
-            self._end_range()
-            self.done += 1
-            if self.done >= self.config["steps"]:
-                self.finish()
-            else:
-                self._begin_range()
+            self._end_recorded_step()
         elif self.foreign:
             self._tell_foreign()
         elif self.state == WARMING and self.count >= warmup:
@@ -282,6 +283,14 @@ class Recorder:
                 self._record()
         elif self.state == WAITING and self.count == warmup - 1:
             self._prepare()
+
+    def _end_recorded_step(self):
+        self._end_range()
+        self.done += 1
+        if self.done >= self.config["steps"]:
+            self.finish()
+        else:
+            self._begin_range()
 
     def _begin_range(self):
         number = self.first + self.done
@@ -311,6 +320,10 @@ class Recorder:
         if not self._claim():
             return False
         self._start_warming()
+        self._end_early()
+        return True
+
+    def _end_early(self):
         # Registered late, so that it runs before what the script registered early; a child of
         # multiprocessing runs its own list and no atexit.
         atexit.register(self.at_exit)
@@ -318,7 +331,6 @@ class Recorder:
             from multiprocessing import util
 
             util.Finalize(None, self.at_exit, exitpriority=1000)
-        return True
 
     def _claim(self):
         self.rank = stepline_writer.rank_of(self.torch)
@@ -398,21 +410,22 @@ class Recorder:
             profiler.stop_trace()
         return profiler if state == RECORDING else None
 
-    def finish(self, why=None):
-        """Ends the window and writes what was recorded; why says what ended it early."""
-        begun = time.time()
-        partial = None
-        if self.range is not None:
-            partial = "ProfilerStep#%d" % (self.first + self.done)
-        profiler = self._stop_profiler(release=why is None)
-        summary = {
+    def _summary(self):
+        """What the files say of the window, asked before it is closed."""
+        return {
             "first": self.first,
             "done": self.done,
-            "partial": partial,
+            "partial": "ProfilerStep#%d" % (self.first + self.done) if self.range is not None else None,
             "rank": self.rank,
             "optimizer": self.marker_name,
             "optimizer_steps": self.seen,
         }
+
+    def finish(self, why=None):
+        """Ends the window and writes what was recorded; why says what ended it early."""
+        begun = time.time()
+        summary = self._summary()
+        profiler = self._stop_profiler(release=why is None)
         events = stepline_writer.write(self.torch, profiler, self.config, self.name, self.sources, summary)
         if self.config.get("snapshot"):
             self._write_snapshot()

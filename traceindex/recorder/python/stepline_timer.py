@@ -33,18 +33,10 @@ class Timer(stepline_recorder.Recorder):
 
     def hook(self):
         self._seed()
-        optimizer = self.torch.optim.Optimizer
-        name = "_patch_step_function" if hasattr(optimizer, "_patch_step_function") else "_hook_for_profile"
-        self._hook_step_of_new_optimizers(optimizer, name)
-        self._hook_post_step()
-        self._hook_scaler()
+        self._hook_steps()
         self._hook_loader()
         stepline_timing.hook_backward(self.torch, self._replace, self._take_loss)
-        import atexit
-
-        atexit.register(self.at_exit)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.after_fork)
+        self._hook_process()
 
     def _seed(self):
         seed = self.config.get("seed")

@@ -4,7 +4,6 @@ no number, or because someone asked, by a signal, a file or a call.
 Until then the profiler is off: each step costs a look at the clock. A capture is the recorder's own
 window, as often as there is reason to; the last few are kept. Whatever fails here is a warning.
 """
-import atexit
 import collections
 import contextlib
 import json
@@ -114,7 +113,7 @@ class Watcher(stepline_recorder.Recorder):
                 return
             self.claimed = True
             self.thread = threading.get_ident()
-            self._exit_late()
+            self._end_early()
             if self.textfile:
                 self.textfile.begin(self.rank, self._stem())
         for number, seconds in self.clock.tick(self.count):
@@ -132,12 +131,7 @@ class Watcher(stepline_recorder.Recorder):
             self.next_look = now + LOOK_EVERY_S
             self._look_at_files()
         if self.state == RECORDING:
-            self._end_range()
-            self.done += 1
-            if self.done >= self.config["steps"]:
-                self.finish()
-            else:
-                self._begin_range()
+            self._end_recorded_step()
         elif self.request is not None and self.count >= self.request["at"]:
             if self.foreign:
                 self._tell_foreign()
@@ -145,14 +139,6 @@ class Watcher(stepline_recorder.Recorder):
                 self._record()
             else:
                 self._open()
-
-    def _exit_late(self):
-        # As in Recorder._prepare: before what the script registered, and in multiprocessing's children.
-        atexit.register(self.at_exit)
-        with contextlib.suppress(ImportError):
-            from multiprocessing import util
-
-            util.Finalize(None, self.at_exit, exitpriority=1000)
 
     def _judge_time(self, number, seconds):
         if self.disturbed[0] <= number <= self.disturbed[1]:
@@ -245,19 +231,11 @@ class Watcher(stepline_recorder.Recorder):
 
     def finish(self, why=None):
         begun = time.time()
-        partial = "ProfilerStep#%d" % (self.first + self.done) if self.range is not None else None
+        summary = self._summary()
         profiler = self._stop_profiler(release=True)
         ring = stepline_ring.Ring(self.out, self._stem())
         folder = ring.folder(self.first, self.request["reason"])
         try:
-            summary = {
-                "first": self.first,
-                "done": self.done,
-                "partial": partial,
-                "rank": self.rank,
-                "optimizer": self.marker_name,
-                "optimizer_steps": self.seen,
-            }
             stepline_writer.write(self.torch, profiler, dict(self.config, dir=folder), self.name, self.sources, summary)
             ring.write_reason(folder, _plain(self._reason(why)))
             self.captures.append(folder)
@@ -411,9 +389,7 @@ class Watch(Watcher):
         self._hook_profilers()
         self._hook_graphs()
         self._hook_asking()
-        atexit.register(self.at_exit)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self.after_fork)
+        self._hook_process()
 
     def _claim(self):  # the script says what is watched
         self.rank = stepline_writer.rank_of(self.torch)
