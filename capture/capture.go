@@ -104,10 +104,11 @@ func (t *Template) Render(format string, settings map[string]string) (string, er
 	if !slices.Contains(t.Formats(), format) {
 		return "", fmt.Errorf("template %s has the formats %s, not %q", t.Name, strings.Join(t.Formats(), ", "), format)
 	}
-	filled, err := t.fill(settings)
+	values, err := t.values(settings)
 	if err != nil {
 		return "", err
 	}
+	filled := t.fill(values)
 	if format == "yaml" {
 		data, err := yaml.Marshal(filled)
 		return string(data), err
@@ -123,48 +124,61 @@ func (t *Template) Render(format string, settings map[string]string) (string, er
 		}
 	}
 	for _, setting := range filled.Settings {
-		fmt.Fprintf(&out, "# --set %s=%s  %s\n", setting.Name, setting.Default, setting.Meaning)
+		fmt.Fprintf(&out, "# --set %s=%s  %s\n", setting.Name, shellWord(setting.Default), setting.Meaning)
 	}
 	out.WriteString("\n" + strings.TrimSpace(body) + "\n")
 	return out.String(), nil
 }
 
-// fill puts settings into a copy of the template. A setting the template does not have is an error that lists those it has.
-func (t *Template) fill(settings map[string]string) (*Template, error) {
-	filled := *t
-	filled.Settings = slices.Clone(t.Settings)
+// values are the settings' defaults, with the user's in their place. A setting the template does not have is an error that lists
+// those it has.
+func (t *Template) values(settings map[string]string) (map[string]string, error) {
 	values := map[string]string{}
 	var names []string
-	for i := range filled.Settings {
-		setting := &filled.Settings[i]
+	for _, setting := range t.Settings {
 		names = append(names, setting.Name)
+		values[setting.Name] = setting.Default
 		if value, set := settings[setting.Name]; set {
 			if strings.ContainsAny(value, "\n\r\x00\"'`$\\") {
 				return nil, fmt.Errorf("--set %s: quotes, backslashes, $ and line breaks are not taken", setting.Name)
 			}
-			setting.Default = value
+			values[setting.Name] = value
 		}
-		values[setting.Name] = setting.Default
 	}
 	for name := range settings {
 		if _, known := values[name]; !known {
 			return nil, fmt.Errorf("template %s has no setting %q; it has %s", t.Name, name, strings.Join(names, ", "))
 		}
 	}
-	replace := func(text string) string {
-		return placeholder.ReplaceAllStringFunc(text, func(mark string) string { return values[mark[2:len(mark)-2]] })
+	return values, nil
+}
+
+// fill is a copy of the template with values in it, quoted where they stand in a command line.
+func (t *Template) fill(values map[string]string) *Template {
+	words := map[string]string{}
+	for name, value := range values {
+		words[name] = shellWord(value)
 	}
-	filled.Why, filled.Overhead, filled.Load = replace(t.Why), replace(t.Overhead), replace(t.Load)
-	filled.Shell, filled.Python = replace(t.Shell), replace(t.Python)
+	filled := *t
+	filled.Settings = slices.Clone(t.Settings)
+	for i := range filled.Settings {
+		filled.Settings[i].Default = values[filled.Settings[i].Name]
+	}
+	filled.Why, filled.Overhead, filled.Python = replaced(t.Why, values), replaced(t.Overhead, values), replaced(t.Python, values)
+	filled.Load, filled.Shell = replaced(t.Load, words), replaced(t.Shell, words)
 	r := &filled.Record
-	for _, text := range []*string{&r.Steps, &r.Warmup, &r.Output, &r.Command, &r.Tool, &r.After} {
-		*text = replace(*text)
-	}
+	r.Steps, r.Warmup, r.Output = replaced(r.Steps, values), replaced(r.Warmup, values), replaced(r.Output, values)
+	r.Command, r.Tool, r.After = replaced(r.Command, words), replaced(r.Tool, words), replaced(r.After, words)
 	r.Environment = slices.Clone(r.Environment)
 	for i, entry := range r.Environment {
-		r.Environment[i] = replace(entry)
+		r.Environment[i] = replaced(entry, values)
 	}
-	return &filled, nil
+	return &filled
+}
+
+// replaced is a text with values in the place of their marks.
+func replaced(text string, values map[string]string) string {
+	return placeholder.ReplaceAllStringFunc(text, func(mark string) string { return values[mark[2:len(mark)-2]] })
 }
 
 // wrap breaks a paragraph at blanks.

@@ -72,6 +72,46 @@ func TestWrongUse(t *testing.T) {
 	}
 }
 
+// TestShellKeepsValues has a shell run every printed command line with values that it would take apart, each program in place of
+// which a function shows its arguments: a value arrives as it was given.
+func TestShellKeepsValues(t *testing.T) {
+	const value = "a b;echo &|c*>(d)#~"
+	for _, template := range all(t) {
+		if template.Shell == "" {
+			continue
+		}
+		settings := map[string]string{}
+		for _, setting := range template.Settings {
+			settings[setting.Name] = value
+		}
+		text, err := template.Render("sh", settings)
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := exec.Command("sh", "-eu", "-c", `show() { for word; do echo "word $word"; done >&3; }
+stepline() { show "$@"; }; nsys() { show "$@"; }; ncu() { show "$@"; }; mpirun() { show "$@"; }; mkdir() { command mkdir "$@"; show "$@"; }
+exec 3>shown
+`+text)
+		run.Dir = t.TempDir()
+		if output, err := run.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v: %s\n%s", template.Name, err, output, text)
+			continue
+		}
+		shown, err := os.ReadFile(filepath.Join(run.Dir, "shown"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(shown)) {
+			if word := strings.TrimSuffix(strings.TrimPrefix(line, "word "), "\n"); strings.Contains(word, "echo") != strings.Contains(word, value) {
+				t.Errorf("%s takes a value apart: %q", template.Name, word)
+			}
+		}
+		if !strings.Contains(string(shown), value) {
+			t.Errorf("%s: no value arrives:\n%s", template.Name, shown)
+		}
+	}
+}
+
 // TestShellParses has a shell read every command without running it, and looks for the mistakes people make with the tools.
 func TestShellParses(t *testing.T) {
 	for _, template := range all(t) {

@@ -181,6 +181,11 @@ func TestPlan(t *testing.T) {
 	if err != nil || p.Steps != 7 || p.Warmup != 3 || strings.Join(p.Command, " ") != "torchrun --nproc_per_node 2 fit.py" || p.Output != "ddp-traces" {
 		t.Errorf("%+v, %v", p, err)
 	}
+	// What a shell would take apart stays one word.
+	p, err = plan("nsight-compute", false, map[string]string{"script": "my train.py", "kernel": "gemm|soft max", "output": "a&b"})
+	if err != nil || !slices.Equal(p.Command, []string{"python", "my train.py"}) || !slices.Contains(p.Tool, "regex:gemm|soft max") || p.Load != "stepline lines trace.json.gz 'a&b'.csv" {
+		t.Errorf("%+v, %v", p, err)
+	}
 	if p, err = plan("nccl", true, nil); err != nil || !slices.Contains(p.Environment, "NCCL_DEBUG=INFO") || p.Steps != 0 || p.Warmup != -1 {
 		t.Errorf("%+v, %v", p, err)
 	}

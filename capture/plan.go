@@ -40,10 +40,11 @@ type Plan struct {
 // Plan fills a template in for the recorder. With ownCommand the user's command is run instead of the template's, and a setting
 // that only the template's command has is an error.
 func (t *Template) Plan(settings map[string]string, ownCommand bool) (*Plan, error) {
-	filled, err := t.fill(settings)
+	values, err := t.values(settings)
 	if err != nil {
 		return nil, err
 	}
+	filled := t.fill(values)
 	r := filled.Record
 	if ownCommand {
 		for name := range settings {
@@ -52,9 +53,16 @@ func (t *Template) Plan(settings map[string]string, ownCommand bool) (*Plan, err
 			}
 		}
 	}
+	words := func(line string) []string { // a value is never more than one word
+		list := strings.Fields(line)
+		for i, word := range list {
+			list[i] = replaced(word, values)
+		}
+		return list
+	}
 	p := &Plan{
-		Output: r.Output, Load: filled.Load, Command: strings.Fields(r.Command), Environment: slices.Clone(r.Environment),
-		Shapes: r.Shapes, NoFrames: r.NoFrames, Snapshot: r.Snapshot, Tool: strings.Fields(r.Tool), After: strings.Fields(r.After), Warmup: -1,
+		Output: r.Output, Load: filled.Load, Command: words(t.Record.Command), Environment: r.Environment,
+		Shapes: r.Shapes, NoFrames: r.NoFrames, Snapshot: r.Snapshot, Tool: words(t.Record.Tool), After: words(t.Record.After), Warmup: -1,
 	}
 	for _, number := range []struct {
 		name, text string
