@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 
@@ -56,9 +55,6 @@ a verdict and its price per step. Exits 1 while findings above hint level remain
 	return cmd
 }
 
-// checkGCPercent is how much a check's memory may grow before it is collected, in per cent.
-const checkGCPercent = 400
-
 var checkFormats = []string{"text", "json", "sarif", "github", "gitlab"}
 
 func (f *checkFlags) validate(paths []string) error {
@@ -101,10 +97,7 @@ func runCheck(cmd *cobra.Command, io streams, flags *checkFlags, paths []string)
 	if err != nil {
 		return err
 	}
-	// A check lives for a second or two: a fifth of its processor time saved is worth a fifth more memory.
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(checkGCPercent)
-	}
+	collectAt(commandGCPercent)
 	workspace, err := openWorkspace(cmd.Context(), io, flags.root, func(settings *analysis.Settings) {
 		if len(flags.selected) > 0 {
 			settings.Rules.Select = flags.selected

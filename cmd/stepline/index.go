@@ -39,9 +39,6 @@ The rank is the trace's own, or that of its file's name. The run's id is --run-i
 			case cmd.Flags().Changed("rank") && flags.rank < 0:
 				return usageError("--rank %d: a rank counts from 0", flags.rank)
 			}
-			if !cmd.Flags().Changed("rank") {
-				flags.rank = -1
-			}
 			return runIndex(cmd.Context(), io, traces, flags)
 		},
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 
 	"stepline/analysis"
@@ -51,7 +50,7 @@ type openedSet struct {
 // readSet opens and merges a set with a progress bar; rank picks one of its ranks, −1 all.
 func readSet(ctx context.Context, io streams, folders []string, want parquet.Want, rank int) (*openedSet, error) {
 	// Thousands of small files are read and dropped over a heap of a few megabytes: without room it would be collected all the time.
-	debug.SetGCPercent(400)
+	collectAt(commandGCPercent)
 	set, err := parquet.Open(ctx, folders)
 	if err != nil {
 		return nil, err

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -16,7 +15,7 @@ import (
 
 func newLSPCommand(io streams) *cobra.Command {
 	var logFile, logLevel string
-	var debugging lspDebug
+	var debug lspDebug
 	cmd := &cobra.Command{
 		Use:   "lsp",
 		Short: "Run the language server on standard input and output",
@@ -29,12 +28,12 @@ It logs to standard error, or to a file with --log.`,
 				return err
 			}
 			defer func() { _ = log.Sync() }() // a log that cannot be flushed is no reason to fail
-			collectAtServersPace()
+			collectAt(serverGCPercent)
 			options := lsp.Options{Version: steplineVersion(), Log: log, WatchParent: true, Loading: spareThreads()}
-			if debugging.replay != "" {
-				return debugging.runReplay(cmd.Context(), io, options)
+			if debug.replay != "" {
+				return debug.runReplay(cmd.Context(), io, options)
 			}
-			finish, err := debugging.options(&options)
+			finish, err := debug.options(&options)
 			if err != nil {
 				return err
 			}
@@ -46,7 +45,7 @@ It logs to standard error, or to a file with --log.`,
 		},
 	}
 	cmd.Flags().StringVar(&logFile, "log", "", "write the log to this file instead of standard error")
-	debugging.addFlags(cmd)
+	debug.addFlags(cmd)
 	cmd.Flags().StringVar(&logLevel, "log-level", "warn", "debug, info, warn or error")
 	return cmd
 }
@@ -64,19 +63,9 @@ func spareThreads() func(busy bool) {
 		if busy {
 			threads += 2
 		} else {
-			collectAtServersPace()
+			collectAt(serverGCPercent)
 		}
 		runtime.GOMAXPROCS(threads)
-	}
-}
-
-// serverGCPercent lets the heap grow to three times what lives before it is collected: a keystroke's check makes much that dies
-// at once.
-const serverGCPercent = 200
-
-func collectAtServersPace() {
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(serverGCPercent)
 	}
 }
 

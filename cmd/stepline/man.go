@@ -30,6 +30,7 @@ stepline.1, stepline-check.1 and so on. SOURCE_DATE_EPOCH sets the pages' date.`
 		},
 		RunE: func(cmd *cobra.Command, arguments []string) error {
 			root := cmd.Root()
+			root.DisableAutoGenTag = true // the line that says which program made a page; those below inherit it
 			if output != "" {
 				if len(arguments) > 0 {
 					return usageError("--output writes every page; name no command with it")
@@ -37,14 +38,12 @@ stepline.1, stepline-check.1 and so on. SOURCE_DATE_EPOCH sets the pages' date.`
 				if err := os.MkdirAll(output, 0o755); err != nil {
 					return err
 				}
-				plainPages(root)
 				return doc.GenManTree(root, manHeader(io, ""), output)
 			}
 			page, rest, err := root.Find(arguments)
 			if err != nil || len(rest) > 0 {
 				return usageError("there is no command %q; `stepline --help` lists them", strings.Join(arguments, " "))
 			}
-			plainPages(root)
 			return doc.GenMan(page, manHeader(io, strings.ToUpper(strings.ReplaceAll(page.CommandPath(), " ", "-"))), io.out)
 		},
 	}
@@ -62,12 +61,4 @@ func manHeader(io streams, title string) *doc.GenManHeader {
 	date = date.UTC()
 	header.Date = &date
 	return header
-}
-
-// plainPages leaves out the line that says which program made a page.
-func plainPages(root *cobra.Command) {
-	root.DisableAutoGenTag = true
-	for _, cmd := range root.Commands() {
-		cmd.DisableAutoGenTag = true
-	}
 }

@@ -152,7 +152,7 @@ func (r *recording) applyTemplate(cmd *cobra.Command, flags recordFlags) error {
 	if err != nil {
 		return err
 	}
-	settings, err := templateSettings(flags.set)
+	settings, err := namedValues("--set", flags.set)
 	if err != nil {
 		return err
 	}
@@ -190,7 +190,7 @@ func (r *recording) applyTemplate(cmd *cobra.Command, flags recordFlags) error {
 	}
 	if _, err := exec.LookPath(plan.Tool[0]); err != nil {
 		return usageError("template %s runs %s, which is not on the PATH; install it, or run where it is: %s %s (`stepline template %s` says more)",
-			template.Name, plan.Tool[0], strings.Join(plan.Tool, " "), strings.Join(r.command, " "), template.Name)
+			template.Name, plan.Tool[0], capture.ShellLine(plan.Tool), capture.ShellLine(r.command), template.Name)
 	}
 	r.command = append(plan.Tool, r.command...)
 	r.options.Range, r.after, r.load = true, plan.After, plan.Load
@@ -206,7 +206,7 @@ func (r *recording) start(ctx context.Context) error {
 		after := exec.CommandContext(ctx, r.after[0], r.after[1:]...)
 		after.Stdout, after.Stderr = r.options.Out, r.options.Err
 		if err := after.Run(); err != nil {
-			return fmt.Errorf("%s: %w", strings.Join(r.after, " "), err)
+			return fmt.Errorf("%s: %w", capture.ShellLine(r.after), err)
 		}
 	}
 	if r.load != "" {
@@ -227,15 +227,15 @@ func writePythonAPI(out io.Writer, arguments []string) error {
 	return err
 }
 
-// templateSettings reads name=value pairs.
-func templateSettings(pairs []string) (map[string]string, error) {
-	settings := map[string]string{}
+// namedValues reads the name=value pairs of a repeated option, such as --set.
+func namedValues(option string, pairs []string) (map[string]string, error) {
+	values := map[string]string{}
 	for _, pair := range pairs {
 		name, value, found := strings.Cut(pair, "=")
 		if !found {
-			return nil, usageError("--set %s: write it as name=value", pair)
+			return nil, usageError("%s %s: write it as name=value", option, pair)
 		}
-		settings[name] = value
+		values[name] = value
 	}
-	return settings, nil
+	return values, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -35,7 +34,7 @@ with its cause; the lint findings of the files that ran, with their prices; the 
 			if len(pairs) > 0 && format != "prometheus" {
 				return usageError("--label needs --format prometheus")
 			}
-			labels, err := seriesLabels(pairs)
+			labels, err := namedValues("--label", pairs)
 			if err != nil {
 				return err
 			}
@@ -106,19 +105,6 @@ func loadReport(ctx context.Context, io streams, workspace *analysis.Workspace, 
 		return nil, err
 	}
 	return run, unusable
-}
-
-// seriesLabels reads the values of --label.
-func seriesLabels(pairs []string) (map[string]string, error) {
-	labels := map[string]string{}
-	for _, pair := range pairs {
-		name, value, found := strings.Cut(pair, "=")
-		if !found {
-			return nil, usageError("--label %s: write it as name=value", pair)
-		}
-		labels[name] = value
-	}
-	return labels, nil
 }
 
 // reportOf brings together what the writers of a report need.

@@ -62,7 +62,7 @@ func newTemplateCommand(out streams) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			settings, err := templateSettings(set)
+			settings, err := namedValues("--set", set)
 			if err != nil {
 				return err
 			}
