@@ -44,7 +44,7 @@ func commandReference(root *cobra.Command) string {
 }
 
 func writeReference(out *strings.Builder, c *cobra.Command, level int) {
-	if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
+	if c.Hidden || c.Name() == "help" {
 		return
 	}
 	fmt.Fprintf(out, "\n%s %s\n\n%s.\n\n```text\n%s\n```\n", strings.Repeat("#", level), c.CommandPath(), strings.TrimSuffix(c.Short, "."), c.UseLine())
