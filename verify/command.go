@@ -35,12 +35,20 @@ type run struct {
 type FailedError struct {
 	Side, Told string
 	Run        int // from 1
-	Code       int
+	Code       int // negative where a signal ended it
 	Last       []string
 }
 
 func (e *FailedError) Error() string {
-	return fmt.Sprintf("%s (%s) failed in its run %d with exit code %d; its last lines are above", e.Side, e.Told, e.Run, e.Code)
+	how := fmt.Sprintf("with exit code %d", e.Code)
+	if e.Code < 0 {
+		how = "by a signal"
+	}
+	said := "it printed nothing"
+	if len(e.Last) > 0 {
+		said = "its last lines are above"
+	}
+	return fmt.Sprintf("%s (%s) failed in its run %d %s; %s", e.Side, e.Told, e.Run, how, said)
 }
 
 const lastLines = 20

@@ -43,7 +43,16 @@ func (r *Result) document() object {
 	put(step, "change_low", low)
 	put(step, "change_high", high)
 	d["step"] = step
-	l := r.Losses
+	if r.Losses != nil {
+		d["losses"] = r.Losses.document()
+	}
+	if r.FailAbove >= 0 {
+		d["gate"] = object{"fail_above": r.FailAbove, "failed": r.Slowed}
+	}
+	return d
+}
+
+func (l *LossResult) document() object {
 	losses := object{"compared": l.Compared, "base_count": l.BaseCount, "new_count": l.NewCount, "tolerance": l.Tolerance, "differ": l.Differ}
 	put(losses, "largest", l.Largest)
 	put(losses, "own", l.Own)
@@ -52,11 +61,7 @@ func (r *Result) document() object {
 		put(losses, "base_loss", l.BaseLoss)
 		put(losses, "new_loss", l.NewLoss)
 	}
-	d["losses"] = losses
-	if r.FailAbove >= 0 {
-		d["gate"] = object{"fail_above": r.FailAbove, "failed": r.Slowed}
-	}
-	return d
+	return losses
 }
 
 func (s *SideResult) document() object {

@@ -4,7 +4,7 @@ import "math"
 
 // LossResult is how two sides' losses compare, one by one in the order they were made.
 type LossResult struct {
-	// Compared is how many losses of a run were held against each other; 0 where none were seen or none were to be compared.
+	// Compared is how many losses of a run were held against each other; 0 where none were seen.
 	Compared int
 	// BaseCount and NewCount are the losses of a run; runs of other lengths differ.
 	BaseCount, NewCount int
@@ -23,8 +23,8 @@ type LossResult struct {
 // ownTimes is how far beyond a side's own scatter a difference must lie to be one.
 const ownTimes = 2
 
-func compareLosses(base, new []*run, tolerance float64) LossResult {
-	l := LossResult{Tolerance: tolerance, BaseCount: len(base[0].losses), NewCount: len(new[0].losses)}
+func compareLosses(base, new []*run, tolerance float64) *LossResult {
+	l := &LossResult{Tolerance: tolerance, BaseCount: len(base[0].losses), NewCount: len(new[0].losses)}
 	l.Compared = min(l.BaseCount, l.NewCount)
 	for _, side := range [][]*run{base, new} {
 		for _, other := range side[1:] {

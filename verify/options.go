@@ -18,6 +18,9 @@ type Source struct {
 	Shell string
 }
 
+// checkedOut tells whether the source needs a worktree.
+func (s Source) checkedOut() bool { return s.Ref != "" || s.WorkingTree }
+
 // Options say what is compared and how often. The zero value of a field means its default, where one is named.
 type Options struct {
 	// Base is nil where nothing is compared: then only New's loader is measured.

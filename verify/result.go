@@ -23,8 +23,9 @@ type Result struct {
 	Base, New *SideResult
 	Verdict   Verdict
 	// Step compares the runs' mean steps, in nanoseconds; its N count runs.
-	Step   compare.Difference
-	Losses LossResult
+	Step compare.Difference
+	// Losses is nil where nothing was compared or losses were to be left out.
+	Losses *LossResult
 	// Loader is nil without a budget or batches.
 	Loader *LoaderResult
 	// FailAbove is the gate's share, negative without one; Slowed tells that it failed.
@@ -35,8 +36,10 @@ type Result struct {
 
 // Failed reports whether a gate failed or results differ: exit code 1.
 func (r *Result) Failed() bool {
-	return r.Slowed || r.Losses.Differ || r.Loader != nil && r.Loader.Verdict == LoaderOver
+	return r.Slowed || r.lossesDiffer() || r.Loader != nil && r.Loader.Verdict == LoaderOver
 }
+
+func (r *Result) lossesDiffer() bool { return r.Losses != nil && r.Losses.Differ }
 
 // Change is the step's relative change and its 95 % interval; ±Inf where the scatter is unknown.
 func (r *Result) Change() (share, low, high float64) {
@@ -59,14 +62,13 @@ type SideResult struct {
 
 // RunResult is one run.
 type RunResult struct {
-	Steps                int
-	MeanNs, StdNs        float64
-	WallNs               float64
-	Losses               int
-	Waits                int
-	MeanWaitNs           float64
-	LastLoss             float64 // NaN where there is none
-	GPUPeakBytes, HostPB *float64
+	Steps         int
+	MeanNs, StdNs float64
+	WallNs        float64
+	Losses        int
+	Waits         int // batches waited for
+	MeanWaitNs    float64
+	LastLoss      float64 // NaN where there is none
 }
 
 // LoaderVerdict is how a loader keeps to its budget.
@@ -135,7 +137,7 @@ func (s *side) result(runs []*run) *SideResult {
 		steps := compare.Values(r.stepNs, nil).Base
 		one := RunResult{
 			Steps: steps.N, MeanNs: steps.Mean, StdNs: steps.StdDev, WallNs: r.wallNs, Losses: len(r.losses), Waits: len(r.waitNs),
-			LastLoss: math.NaN(), GPUPeakBytes: r.gpuPeak, HostPB: r.host,
+			LastLoss: math.NaN(),
 		}
 		if len(r.losses) > 0 {
 			one.LastLoss = r.losses[len(r.losses)-1]

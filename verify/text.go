@@ -62,7 +62,7 @@ func (r *Result) headline() string {
 		}
 		return "nothing was compared"
 	}
-	if r.Losses.Differ {
+	if r.lossesDiffer() {
 		return "results differ; the " + r.unit() + " is " + r.speed()
 	}
 	return r.speed()
@@ -143,6 +143,8 @@ func (s *SideResult) steps() string {
 
 func (l *LossResult) sentence() string {
 	switch {
+	case l == nil:
+		return "losses: not compared (--no-losses)"
 	case l.BaseCount == 0 && l.NewCount == 0:
 		return "losses: none were seen, so results were not compared (--loss-pattern reads them from the output)"
 	case l.BaseCount != l.NewCount:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"stepline/report"
@@ -23,10 +24,7 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 		sources = []Source{*o.Base, o.New}
 	}
 	var trees *worktrees
-	for _, source := range sources {
-		if source.Ref == "" && !source.WorkingTree {
-			continue
-		}
+	if slices.ContainsFunc(sources, Source.checkedOut) {
 		if trees, err = newWorktrees(ctx, o.Dir); err != nil {
 			return nil, err
 		}
@@ -35,7 +33,6 @@ func Run(ctx context.Context, o Options) (result *Result, err error) {
 				err = errors.Join(err, trouble)
 			}
 		}()
-		break
 	}
 	m := &measurement{Options: o}
 	for i, source := range sources {
@@ -62,7 +59,7 @@ func prepare(ctx context.Context, trees *worktrees, source Source, name string, 
 		s.command, s.told = shell(source.Shell), source.Shell
 		return s, nil
 	}
-	if source.Ref != "" || source.WorkingTree {
+	if source.checkedOut() {
 		folder, told, err := trees.checkout(ctx, source, name, o)
 		if err != nil {
 			return nil, err

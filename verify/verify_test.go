@@ -141,6 +141,23 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
+// TestLossesLeftOut: losses that were not to be compared are not said to be missing, and fail nothing.
+func TestLossesLeftOut(t *testing.T) {
+	folder := repository(t, map[string]string{"bench.sh": bench, "sub/numbers": "50 2.0\n10 1.5\n10 1.25\n"})
+	write(t, folder, map[string]string{"sub/numbers": "50 2.0\n10 1.5\n10 7\n"})
+	o := options(t, folder)
+	o.LossTolerance = -1
+	r, err := Run(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	if err := WriteText(&text, r); err != nil || r.Failed() || r.Losses != nil || !strings.Contains(text.String(), "losses: not compared (--no-losses)") {
+		t.Errorf("%v, losses %+v\n%s", err, r.Losses, text.String())
+	}
+	fitsSchema(t, r)
+}
+
 func fitsSchema(t *testing.T, r *Result) {
 	t.Helper()
 	schema, err := jsonschema.NewCompiler().Compile("../docs/schema/verify.schema.json")
@@ -209,7 +226,9 @@ func TestTroubles(t *testing.T) {
 		change func(*Options)
 		says   string
 	}{
-		{"fails", func(o *Options) { o.Command = []string{"sh", "-c", "echo reading; echo no data >&2; exit 7"} }, "base (main) failed in its run 1 with exit code 7"},
+		{"fails", func(o *Options) { o.Command = []string{"sh", "-c", "echo reading; echo no data >&2; exit 7"} }, "base (main) failed in its run 1 with exit code 7; its last lines are above"},
+		{"fails in silence", func(o *Options) { o.Command = []string{"false"} }, "with exit code 1; it printed nothing"},
+		{"killed", func(o *Options) { o.Command = []string{"sh", "-c", "kill -9 $$"} }, "failed in its run 1 by a signal"},
 		{"no such ref", func(o *Options) { o.Base.Ref = "nowhere" }, `no commit "nowhere"`},
 		{"an option as ref", func(o *Options) { o.Base.Ref = "--all" }, `no commit "--all"`},
 		{"no such program", func(o *Options) { o.Command = []string{"no-such-program"} }, "no-such-program"},
@@ -228,7 +247,7 @@ func TestTroubles(t *testing.T) {
 				t.Errorf("%v does not say %q", err, test.says)
 			}
 			var failed *FailedError
-			if errors.As(err, &failed) {
+			if errors.As(err, &failed) && len(failed.Last) > 0 {
 				if diff := cmp.Diff([]string{"reading", "no data"}, failed.Last); diff != "" {
 					t.Error(diff)
 				}
