@@ -4,6 +4,7 @@ import (
 	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -98,8 +99,10 @@ func writeTarGz(w io.Writer, folder string, entries []entry, stamp time.Time) er
 	return compressed.Close()
 }
 
+// writeZip writes a zip archive whose entries lie in a folder, "" for its top.
 func writeZip(w io.Writer, folder string, entries []entry, stamp time.Time) error {
 	archive := zip.NewWriter(w)
+	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
 	for _, e := range entries {
 		header := &zip.FileHeader{Name: path.Join(folder, e.path), Method: zip.Deflate, Modified: stamp}
 		header.SetMode(e.mode)

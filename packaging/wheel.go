@@ -1,9 +1,7 @@
 package main
 
 import (
-	"archive/zip"
 	"bytes"
-	"compress/flate"
 	"crypto/sha256"
 	"encoding/base64"
 	"fmt"
@@ -123,19 +121,5 @@ func (w *wheel) write(out io.Writer, stamp time.Time) error {
 	}
 	record.WriteString(info + "/RECORD,,\n")
 	entries = append(entries, entry{path: info + "/RECORD", mode: 0o644, data: []byte(record.String())})
-
-	archive := zip.NewWriter(out)
-	archive.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestCompression) })
-	for _, e := range entries {
-		header := &zip.FileHeader{Name: e.path, Method: zip.Deflate, Modified: stamp}
-		header.SetMode(e.mode)
-		file, err := archive.CreateHeader(header)
-		if err != nil {
-			return err
-		}
-		if _, err := file.Write(e.data); err != nil {
-			return err
-		}
-	}
-	return archive.Close()
+	return writeZip(out, "", entries, stamp)
 }

@@ -19,13 +19,13 @@ go run ./packaging -version "$version" -targets "$platforms" -out "$out"
 if [ -n "${WITHOUT_VSIX:-}" ] || ! command -v npm >/dev/null; then
   echo "release: without the VS Code extension (it needs npm)" >&2
 else
-  all=linux/amd64,linux/arm64,darwin/amd64,darwin/arm64,windows/amd64,windows/arm64
-  [ "$platforms" != all ] || platforms=$all
   for platform in ${platforms//,/ }; do
     name=${platform/windows/win32}
     name=${name/amd64/x64}
     name=${name//\//-}
-    VERSION=$version ./scripts/vscode-vsix.sh "$name" "$out/stepline-$name.vsix"
+    file=$out
+    [ "$name" = all ] || file=$out/stepline-$name.vsix
+    VERSION=$version ./scripts/vscode-vsix.sh "$name" "$file"
   done
 fi
 cd "$out"
