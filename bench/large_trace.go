@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,16 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"time"
-)
 
-// usage is what one run of a process took.
-type usage struct {
-	wall time.Duration
-	// peakBytes is the largest resident set, as the kernel counted it.
-	peakBytes int64
-}
+	"stepline/bench/process"
+)
 
 func benchLargeTrace(stepline string, runs int) error {
 	trace, err := largeTrace()
@@ -43,18 +36,18 @@ func benchLargeTrace(stepline string, runs int) error {
 		command.Env = append(os.Environ(), "XDG_CACHE_HOME="+cacheFolder)
 		return command
 	}
-	var base, first, again []usage
+	var base, first, again []process.Usage
 	for i := range runs {
 		folder := filepath.Join(cache, fmt.Sprint(i)) // a fresh cache: this run reads the JSON
 		for _, measured := range []struct {
-			list    *[]usage
+			list    *[]process.Usage
 			command *exec.Cmd
 		}{
 			{&base, exec.Command(python, "-c", "import gzip, json, sys; json.load(gzip.open(sys.argv[1]))", trace)},
 			{&first, lines(folder)},
 			{&again, lines(folder)},
 		} {
-			took, output, err := measure(measured.command)
+			took, output, err := process.Run(measured.command)
 			if err != nil {
 				return err
 			}
@@ -66,31 +59,14 @@ func benchLargeTrace(stepline string, runs int) error {
 			}
 		}
 	}
-	python3, cold, cached := median(base), median(first), median(again)
+	python3, cold, cached := process.Median(base), process.Median(first), process.Median(again)
 	row("trace", "%s, %.1f MB gzip; %s/%s, %d cores", filepath.Base(trace), float64(size.Size())/1e6, runtime.GOOS, runtime.GOARCH, runtime.NumCPU())
-	row("python3 json.load", "%.2f s, %.0f MB peak", python3.wall.Seconds(), float64(python3.peakBytes)/1e6)
-	row("stepline lines, first open", "%.2f s (%.3f×), %.0f MB peak (%.3f×)", cold.wall.Seconds(), ratio(cold.wall, python3.wall),
-		float64(cold.peakBytes)/1e6, float64(cold.peakBytes)/float64(python3.peakBytes))
-	row("stepline lines, again", "%.2f s (%.3f×), %.0f MB peak (%.3f×)", cached.wall.Seconds(), ratio(cached.wall, python3.wall),
-		float64(cached.peakBytes)/1e6, float64(cached.peakBytes)/float64(python3.peakBytes))
+	row("python3 json.load", "%.2f s, %.0f MB peak", python3.Wall.Seconds(), float64(python3.PeakBytes)/1e6)
+	row("stepline lines, first open", "%.2f s (%.3f×), %.0f MB peak (%.3f×)", cold.Wall.Seconds(), ratio(cold.Wall, python3.Wall),
+		float64(cold.PeakBytes)/1e6, float64(cold.PeakBytes)/float64(python3.PeakBytes))
+	row("stepline lines, again", "%.2f s (%.3f×), %.0f MB peak (%.3f×)", cached.Wall.Seconds(), ratio(cached.Wall, python3.Wall),
+		float64(cached.PeakBytes)/1e6, float64(cached.PeakBytes)/float64(python3.PeakBytes))
 	return nil
-}
-
-// measure runs a command to its end.
-func measure(command *exec.Cmd) (usage, []byte, error) {
-	var out, trouble bytes.Buffer
-	command.Stdout, command.Stderr = &out, &trouble
-	started := time.Now()
-	err := command.Run()
-	took := time.Since(started)
-	if err != nil {
-		return usage{}, nil, fmt.Errorf("%s: %w: %s", filepath.Base(command.Path), err, bytes.TrimSpace(trouble.Bytes()))
-	}
-	peak, ok := peakBytes(command.ProcessState)
-	if !ok {
-		return usage{}, nil, errors.New("this system does not tell a process's peak memory")
-	}
-	return usage{wall: took, peakBytes: peak}, out.Bytes(), nil
 }
 
 // sumsUp checks that a fast answer is a right one: lines and unattributed rows add up to the trace's GPU time.
@@ -121,16 +97,6 @@ func sumsUp(output []byte) error {
 		return fmt.Errorf("lines sum to %.3f µs, the trace has %.3f µs", sum, document.Trace.Total)
 	}
 	return nil
-}
-
-func median(list []usage) usage {
-	walls, peaks := make([]time.Duration, len(list)), make([]int64, len(list))
-	for i, each := range list {
-		walls[i], peaks[i] = each.wall, each.peakBytes
-	}
-	slices.Sort(walls)
-	slices.Sort(peaks)
-	return usage{wall: walls[len(walls)/2], peakBytes: peaks[len(peaks)/2]}
 }
 
 func ratio(a, b time.Duration) float64 { return a.Seconds() / b.Seconds() }

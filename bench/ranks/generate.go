@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
 
 	"golang.org/x/sync/errgroup"
 
+	"stepline/bench/process"
 	"stepline/traceindex/rankset"
 	"stepline/traceindex/rankset/parquet"
 )
@@ -94,7 +96,7 @@ func recorded(ctx context.Context, stepline, dir string) ([]*rankset.Rank, error
 	var seeds []*rankset.Rank
 	for n := range 2 {
 		trace := filepath.Join("testdata", "traces", "ddp", fmt.Sprintf("ddp.rank%d.trace.json.gz", n))
-		if err := quiet(ctx, stepline, "index", "--parquet", dir, "--root", filepath.Dir(trace), trace); err != nil {
+		if _, _, err := process.Run(exec.CommandContext(ctx, stepline, "index", "--parquet", dir, "--root", filepath.Dir(trace), trace)); err != nil {
 			return nil, err
 		}
 		rank, err := parquet.Read(dir, n)

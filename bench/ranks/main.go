@@ -1,15 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"time"
+
+	"stepline/bench/process"
 )
 
 func main() {
@@ -30,11 +29,16 @@ func bench(ctx context.Context, stepline, python string, ranks, runs int) error 
 		return err
 	}
 	measure := func(what string, command ...string) error {
-		took, peak, err := median(ctx, runs, command)
-		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+		var list []process.Usage
+		for range max(1, runs) {
+			took, _, err := process.Run(exec.CommandContext(ctx, command[0], command[1:]...))
+			if err != nil {
+				return fmt.Errorf("%s: %w", what, err)
+			}
+			list = append(list, took)
 		}
-		fmt.Printf("| %s, %d ranks | %.2f s, peak memory %d MB |\n", what, ranks, took.Seconds(), peak>>20)
+		took := process.Median(list)
+		fmt.Printf("| %s, %d ranks | %.2f s, %.0f MB peak |\n", what, ranks, took.Wall.Seconds(), float64(took.PeakBytes)/1e6)
 		return nil
 	}
 	if err := measure("`stepline report`", stepline, "report", base); err != nil {
@@ -68,32 +72,4 @@ for file in sys.argv[3:]:
 		return err
 	}
 	return query("the diff of lines", "diff.sql")
-}
-
-// median runs a command several times: the median of its times and the highest of its peaks of memory.
-func median(ctx context.Context, runs int, command []string) (took time.Duration, peak int64, err error) {
-	var times []time.Duration
-	for range max(1, runs) {
-		var errout bytes.Buffer
-		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
-		cmd.Stderr = &errout
-		started := time.Now()
-		if err := cmd.Run(); err != nil {
-			return 0, 0, fmt.Errorf("%w: %s", err, errout.String())
-		}
-		times = append(times, time.Since(started))
-		if bytes, ok := peakBytes(cmd.ProcessState); ok {
-			peak = max(peak, bytes)
-		}
-	}
-	slices.Sort(times)
-	return times[len(times)/2], peak, nil
-}
-
-// quiet runs a command for what it leaves behind.
-func quiet(ctx context.Context, name string, arguments ...string) error {
-	if out, err := exec.CommandContext(ctx, name, arguments...).CombinedOutput(); err != nil {
-		return fmt.Errorf("%s: %w: %s", filepath.Base(name), err, out)
-	}
-	return nil
 }
