@@ -26,7 +26,7 @@ func (a *arguments) get(position int, name string) *Value {
 // all joins what the arguments hold for an operation on tensors: the GPU if any is there.
 func (a *arguments) all() *Value {
 	out := &Value{}
-	var seen [Stream + 1]*Value // by Kind
+	var seen [kindCount]*Value // by Kind
 	add := func(v *Value) {
 		for depth := 0; v != nil && (v.Kind == Sequence || v.Kind == Mapping) && depth < 3; depth++ {
 			v = v.element()

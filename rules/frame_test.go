@@ -247,6 +247,28 @@ func TestARuleThatPanicsTakesNothingElseDown(t *testing.T) {
 	}
 }
 
+// TestStepMadeByAnEdit: a function that an edit turns into a training step is one in the files that were not edited too.
+func TestStepMadeByAnEdit(t *testing.T) {
+	file := func(path, body string) *pyscan.File { return pyscan.Parse(path, body) }
+	const begun = "def one_step(model, opt, x):\n    loss = model(x.cuda()).mean()\n"
+	files := []*pyscan.File{
+		file("steps.py", begun),
+		file("between.py", "from steps import one_step\n\n\ndef turn(model, opt, x):\n    return one_step(model, opt, x)\n"),
+		file("train.py", "import torch\nfrom between import turn\n\n\ndef train(model, opt, loader):\n    for x in loader:\n        turn(model, opt, x)\n        torch.cuda.synchronize()\n"),
+	}
+	project := rules.NewProject(files)
+	count := func() int {
+		return len(rules.Run(catalog.All(), rules.Target{File: files[2], Project: project}, rules.Config{}).Findings)
+	}
+	if n := count(); n != 0 {
+		t.Errorf("before the edit: %d findings", n)
+	}
+	project = project.With(file("steps.py", begun+"    loss.backward()\n    opt.step()\n"))
+	if n := count(); n != 1 {
+		t.Errorf("after the edit: %d findings, want 1", n)
+	}
+}
+
 // TestProjectWith: a project follows edits of one file and agrees with one made anew.
 func TestProjectWith(t *testing.T) {
 	helper := func(body string) *pyscan.File { return pyscan.Parse("metrics.py", "def log(value):\n    "+body+"\n") }

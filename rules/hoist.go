@@ -146,14 +146,38 @@ func (k *keptFile) before(f *Facts, stmt *Site) TextEdit {
 	return TextEdit{File: f.File, Span: pyscan.Span{Start: start, End: start}, New: k.text(f, stmt)}
 }
 
+// keepOpened is where a file that a method opens into a variable can be kept; nil where the class has something of that name.
 func (f *Facts) keepOpened(at, stmt *Site, variable string) *keptFile {
 	def := at.Def()
 	self := selfOf(def)
 	name := "_" + strings.TrimLeft(variable, "_")
-	if strings.Contains(f.File.Text[def.Class.Start:def.Class.End], self+"."+name) {
+	if strings.Contains(f.File.Text[def.Class.Start:def.Class.End], self+"."+name) || f.opensAnother(at, variable) {
 		return nil
 	}
 	return &keptFile{self: self, name: name, attribute: self + "." + name, open: f.Text(at.Node)}
+}
+
+// opensAnother reports whether the class opens something into a variable of that name elsewhere too: both would be kept in one attribute.
+func (f *Facts) opensAnother(at *Site, variable string) bool {
+	class := at.Def().Class
+	for _, s := range f.Calls {
+		if s == at || !class.Covers(s.Range()) || f.OpensFile(s) == nil {
+			continue
+		}
+		switch n := s.Parent.Node.(type) {
+		case *pyscan.Assign:
+			if len(n.Targets) == 1 && lastName(n.Targets[0]) == variable {
+				return true
+			}
+		case *pyscan.With:
+			for _, item := range n.Items {
+				if item.Context == s.Node && lastName(item.Target) == variable {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // dedentBody moves a with statement's whole body out of it.

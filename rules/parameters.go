@@ -31,8 +31,8 @@ func (f *Facts) iteratesParameters(e pyscan.Expr) bool {
 	case Parameters, NamedParameters:
 		return true
 	case Sequence: // a list made from parameters
-		call, ok := e.(*pyscan.Name)
-		return ok && parameterNames.MatchString(call.ID) && v.element().onGPU()
+		list, ok := e.(*pyscan.Name)
+		return ok && parameterNames.MatchString(list.ID) && v.element().onGPU()
 	case Unknown:
 		name, ok := e.(*pyscan.Name)
 		return ok && (name.ID == "parameters" || name.ID == "params")

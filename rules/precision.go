@@ -8,15 +8,19 @@ import (
 	"stepline/pyscan"
 )
 
-// lowPrecisionWords are what a project says when it does not train in plain float32.
-var lowPrecisionWords = []string{"autocast", "bfloat16", "bf16", "float16", "fp16", ".half()", "mixed_precision", "fp8", "precision="}
+// halfPrecisionWords are what code says that trains or runs in half precision, lowPrecisionWords what a project says when it does not
+// train in plain float32.
+var (
+	halfPrecisionWords = []string{"autocast", "bfloat16", "bf16", "float16", "fp16", ".half()"}
+	lowPrecisionWords  = append([]string{"mixed_precision", "fp8", "precision="}, halfPrecisionWords...)
+)
 
 // HalfPrecision reports whether the project trains or runs in half precision somewhere.
-func (f *Facts) HalfPrecision() bool { return f.MentionsInProject(lowPrecisionWords[:6]...) }
+func (f *Facts) HalfPrecision() bool { return f.MentionsInProject(halfPrecisionWords...) }
 
 // RunsInHalfPrecision reports whether this file, or one that imports it, trains or runs in half precision.
 func (f *Facts) RunsInHalfPrecision() bool {
-	if f.index.mentions(lowPrecisionWords[:6]...) {
+	if f.index.mentions(halfPrecisionWords...) {
 		return true
 	}
 	last := lastPart(f.index.module)
@@ -33,10 +37,10 @@ func (f *Facts) RunsInHalfPrecision() bool {
 	return false
 }
 
-// halfPrecisionImports are the lines of a file that import, where it names a low precision; "" where it names none.
+// halfPrecisionImports are the lines of a file that import, where it names half precision; "" where it does not.
 func (x *fileIndex) halfPrecisionImports() string {
 	x.halfOnce.Do(func() {
-		if !x.mentions(lowPrecisionWords[:6]...) {
+		if !x.mentions(halfPrecisionWords...) {
 			return
 		}
 		var lines strings.Builder

@@ -20,12 +20,13 @@ type Project struct {
 	// modules lists the files by the last part of their module's name.
 	modules map[string][]*fileIndex
 
-	// idle holds data flows between runs: what they know about a project that never changes stays true.
+	// training are the names mayTrain knows, made on first use.
 	trainOnce sync.Once
 	training  map[string]bool
 	// texts keeps how many files hold a text that mentions was asked for, calls what callsOf answered.
 	texts, calls sync.Map
 
+	// idle holds data flows between runs: what they know about a project that never changes stays true.
 	idleMu sync.Mutex
 	idle   []*analysis
 
@@ -76,57 +77,13 @@ type nameIndex struct {
 	once    sync.Once
 	callers map[string][]*fileIndex
 	defs    map[string][]*fileIndex
-	// training holds the names of functions that make a training step, or call a name that does.
+	// training holds trainingNames of the files it was made from.
 	training map[string]bool
 }
 
 // calling lists the files that may call a name.
 func (p *Project) calling(name string) []*fileIndex {
 	return p.named(name, func(n *nameIndex) map[string][]*fileIndex { return n.callers }, func(x *fileIndex) bool { return len(x.calls[name]) > 0 })
-}
-
-// mayTrain reports whether a function of that name may make a training step; false is certain.
-func (p *Project) mayTrain(name string) bool {
-	p.trainOnce.Do(func() {
-		p.calling("") // makes the index
-		p.training = p.names.training
-		if len(p.changed) > 0 {
-			p.training = trainingNames(p.changed, p.names.training)
-		}
-	})
-	return p.training[name] || p.training["__call__"] // an object of any name may train where it is called
-}
-
-// trainingNames is the set of function names that hold a training call outside their loops, closed over calls by name; known is a
-// set to begin with.
-func trainingNames(files []*fileIndex, known map[string]bool) map[string]bool {
-	out := make(map[string]bool, len(known))
-	for name := range known {
-		out[name] = true
-	}
-	for grown := true; grown; {
-		grown = false
-		for _, x := range files {
-			info := x.ready().loopInfo()
-			for fn := range info.functions {
-				if !out[fn.Name] {
-					out[fn.Name], grown = true, true
-				}
-			}
-			for fn, calls := range info.functionCalls {
-				if fn == nil || out[fn.Name] {
-					continue
-				}
-				for _, c := range calls {
-					if out[lastName(c.Call().Func)] {
-						out[fn.Name], grown = true, true
-						break
-					}
-				}
-			}
-		}
-	}
-	return out
 }
 
 // defining lists the files once per function they define of that name.

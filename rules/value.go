@@ -49,6 +49,8 @@ const (
 	PythonLogger
 	// Stream: a CUDA stream.
 	Stream
+
+	kindCount // how many kinds there are
 )
 
 // Value is a kind with what else is known. Values are shared and never changed.

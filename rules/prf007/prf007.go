@@ -32,10 +32,11 @@ func check(p *rules.Pass) {
 	}
 	for _, at := range p.Tree.Calls {
 		call := at.Call()
-		if !strings.Contains(p.Text(call.Func), "anomaly") && !strings.HasSuffix(p.Text(call.Func), "Trainer") || askedFor(p, at) {
+		path := p.Resolve(call.Func)
+		if path == "" || askedFor(p, at) {
 			continue
 		}
-		switch path := p.Resolve(call.Func); {
+		switch {
 		case (path == "torch.autograd.set_detect_anomaly" || path == "torch.autograd.anomaly_mode.set_detect_anomaly") && rules.IsTrue(rules.Argument(call, 0, "mode")):
 			f := rules.Finding{Message: anomaly(p, at)}
 			if _, ok := at.Parent.Node.(*pyscan.ExprStmt); ok {

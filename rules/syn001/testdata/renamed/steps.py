@@ -1,0 +1,5 @@
+def one_step(model, opt, x):
+    loss = model(x.cuda()).mean()
+    loss.backward()
+    opt.step()
+    return loss
