@@ -261,6 +261,8 @@ func TestWrongUse(t *testing.T) {
 		{"a script as program", Options{}, []string{"train.py"}, "stepline record -- python train.py"},
 		{"no such program", Options{}, []string{"no-such-python", "train.py"}, "no-such-python"},
 		{"negative steps", Options{Steps: -1}, []string{"true"}, "record 1 or more"},
+		{"a snapshot of a watched run", Options{Snapshot: true, Watch: &Watch{}}, []string{"true"}, "leave out --snapshot"},
+		{"a snapshot below nsys", Options{Snapshot: true, Range: true}, []string{"true"}, "leave out --snapshot"},
 		{"a file as folder", Options{OutDir: occupied}, []string{"true"}, "output folder"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -58,6 +58,9 @@ func (o Options) withDefaults(script string) (Options, error) {
 	case o.Warmup == 0:
 		o.Warmup = 3
 	}
+	if o.Snapshot && (o.Watch != nil || o.Range) {
+		return o, errors.New("a memory snapshot is written beside one recording: leave out --snapshot, or record without --on-anomaly and without a template that runs nsys or ncu")
+	}
 	if o.Watch != nil {
 		if err := o.Watch.check(); err != nil {
 			return o, err

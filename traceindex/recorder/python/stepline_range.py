@@ -3,7 +3,6 @@
 The tool runs the script with capture by the CUDA profiler API (`nsys --capture-range=cudaProfilerApi`,
 `ncu --profile-from-start off`); this calls that API, so that the script needs no edit.
 """
-import atexit
 import os
 
 import stepline_recorder
@@ -25,7 +24,7 @@ class Ranger(stepline_recorder.Recorder):
         if not self.torch.cuda.is_available():
             self.give_up("Nsight needs a GPU and this process sees none")
             return
-        atexit.register(self.at_exit)
+        self._end_early()
         self.torch.cuda.synchronize()
         self.torch.cuda.profiler.start()
         self.first = self.count

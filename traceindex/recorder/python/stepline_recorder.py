@@ -86,8 +86,8 @@ class Recorder:
 
     def hook(self):
         self._hook_steps()
-        self._hook_profilers()
-        self._hook_graphs()
+        stepline_torch.hook_profilers(self)
+        stepline_torch.hook_graphs(self)
         self._hook_process()
 
     def _hook_steps(self):
@@ -103,7 +103,8 @@ class Recorder:
         if hasattr(os, "register_at_fork"):
             os.register_at_fork(after_in_child=self.after_fork)
 
-    def _replace(self, owner, name, function):
+    def replace(self, owner, name, function):
+        """Sets an attribute until close()."""
         original = getattr(owner, name)
         setattr(owner, name, function)
 
@@ -123,13 +124,13 @@ class Recorder:
             if recorder.state != CLOSED:
                 recorder._wrap_step(type(self))
 
-        self._replace(optimizer, name, patch)
+        self.replace(optimizer, name, patch)
 
     def _wrap_step(self, owner):
         function = owner.step
         if getattr(function, "__code__", None) is stepline_torch.marking_code:
             return
-        self._replace(owner, "step", stepline_torch.marking(function, self))
+        self.replace(owner, "step", stepline_torch.marking(function, self))
 
     def _hook_post_step(self):
         # torch 2.0 to 2.2 take the outermost wrapper off every optimizer when torch.compile first
@@ -163,54 +164,7 @@ class Recorder:
                 recorder.mark(optimizer)
             return out
 
-        self._replace(scaler, "step", step)
-
-    def _hook_profilers(self):
-        # Only one profiler can run in a process; the script's own goes first.
-        profiler = self.torch.autograd.profiler
-        for owner, name in (
-            (profiler.profile, "_prepare_trace" if hasattr(profiler.profile, "_prepare_trace") else "__enter__"),
-            (getattr(profiler, "emit_nvtx", None), "__enter__"),
-            (getattr(profiler, "emit_itt", None), "__enter__"),
-        ):
-            if owner is None or not hasattr(owner, name):
-                continue
-            self._hook_profiler(owner, name)
-
-    def _hook_profiler(self, owner, enter):
-        entered, left = getattr(owner, enter), owner.__exit__
-        recorder = self
-
-        @functools.wraps(entered)
-        def start(self, *args, **kwargs):
-            if not recorder.ours:
-                recorder.script_profiler_starts()
-            return entered(self, *args, **kwargs)
-
-        @functools.wraps(left)
-        def stop(self, *args, **kwargs):
-            try:
-                return left(self, *args, **kwargs)
-            finally:
-                if not recorder.ours:
-                    recorder.foreign = max(0, recorder.foreign - 1)
-
-        self._replace(owner, enter, start)
-        self._replace(owner, "__exit__", stop)
-
-    def _hook_graphs(self):
-        owner = getattr(self.torch.cuda, "graph", None)
-        if not hasattr(owner, "__enter__"):
-            return
-        original = owner.__enter__
-        recorder = self
-
-        @functools.wraps(original)
-        def enter(self):
-            recorder.graphs = True
-            return original(self)
-
-        self._replace(owner, "__enter__", enter)
+        self.replace(scaler, "step", step)
 
     def close(self):
         """Takes every hook out again; what stays of it in other objects returns at once."""

@@ -35,7 +35,7 @@ class Timer(stepline_recorder.Recorder):
         self._seed()
         self._hook_steps()
         self._hook_loader()
-        stepline_timing.hook_backward(self.torch, self._replace, self._take_loss)
+        stepline_timing.hook_backward(self.torch, self.replace, self._take_loss)
         self._hook_process()
 
     def _seed(self):
@@ -62,7 +62,7 @@ class Timer(stepline_recorder.Recorder):
                 timer.waits.append((time.perf_counter_ns() - begun, first))
             return batch
 
-        self._replace(dataloader._BaseDataLoaderIter, "__next__", __next__)
+        self.replace(dataloader._BaseDataLoaderIter, "__next__", __next__)
 
     def _take_loss(self, loss):
         if self.state == stepline_recorder.CLOSED or self.pid != os.getpid() or len(self.losses) >= MOST:

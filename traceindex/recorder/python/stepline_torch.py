@@ -39,6 +39,57 @@ def _code_of_marking():
 marking_code = _code_of_marking()
 
 
+def hook_profilers(recorder):
+    """Tells the recorder when a profiler of the script starts and stops.
+
+    Only one profiler can run in a process; the script's own goes first.
+    """
+    profiler = recorder.torch.autograd.profiler
+    for owner, name in (
+        (profiler.profile, "_prepare_trace" if hasattr(profiler.profile, "_prepare_trace") else "__enter__"),
+        (getattr(profiler, "emit_nvtx", None), "__enter__"),
+        (getattr(profiler, "emit_itt", None), "__enter__"),
+    ):
+        if owner is not None and hasattr(owner, name):
+            _hook_profiler(recorder, owner, name)
+
+
+def _hook_profiler(recorder, owner, enter):
+    entered, left = getattr(owner, enter), owner.__exit__
+
+    @functools.wraps(entered)
+    def start(self, *args, **kwargs):
+        if not recorder.ours:
+            recorder.script_profiler_starts()
+        return entered(self, *args, **kwargs)
+
+    @functools.wraps(left)
+    def stop(self, *args, **kwargs):
+        try:
+            return left(self, *args, **kwargs)
+        finally:
+            if not recorder.ours:
+                recorder.foreign = max(0, recorder.foreign - 1)
+
+    recorder.replace(owner, enter, start)
+    recorder.replace(owner, "__exit__", stop)
+
+
+def hook_graphs(recorder):
+    """Has the recorder know whether the script captures CUDA graphs."""
+    owner = getattr(recorder.torch.cuda, "graph", None)
+    if not hasattr(owner, "__enter__"):
+        return
+    original = owner.__enter__
+
+    @functools.wraps(original)
+    def enter(self):
+        recorder.graphs = True
+        return original(self)
+
+    recorder.replace(owner, "__enter__", enter)
+
+
 def frames_are_safe(torch):
     """Whether with_stack=True can be used: before 2.7.1 it crashes the process on Python 3.13.
 

@@ -18,6 +18,7 @@ import stepline_recorder
 import stepline_ring
 import stepline_textfile
 import stepline_timing
+import stepline_torch
 import stepline_writer
 
 WAITING, WARMING, RECORDING, CLOSED = "waiting", "warming", "recording", "closed"
@@ -75,7 +76,7 @@ class Watcher(stepline_recorder.Recorder):
         super().hook()
         self._hook_asking()
         if self.bad_loss:
-            stepline_timing.hook_backward(self.torch, self._replace, self._take_loss)
+            stepline_timing.hook_backward(self.torch, self.replace, self._take_loss)
 
     def _hook_asking(self):
         for name in (TRIGGER, SHARED):  # what lies there already was meant for another run
@@ -386,8 +387,8 @@ class Watch(Watcher):
     """A watcher that is told where a step ends; see watch()."""
 
     def hook(self):
-        self._hook_profilers()
-        self._hook_graphs()
+        stepline_torch.hook_profilers(self)
+        stepline_torch.hook_graphs(self)
         self._hook_asking()
         self._hook_process()
 
