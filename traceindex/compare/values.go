@@ -1,8 +1,9 @@
 package compare
 
 import (
-	"gonum.org/v1/gonum/stat/distuv"
 	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
 )
 
 // Values compares two samples of a quantity by the same test as the steps of two traces: Welch's, at [Alpha]. The names of

@@ -186,14 +186,15 @@ func (d *Diagnosis) gapsAt(p attribute.Place, cause Cause) int64 {
 // loaderPlace is the statement that asks a loader for batches.
 func loaderPlace(a *attribute.Attribution) (attribute.Place, bool) {
 	for rank := range a.Run.Ranks {
-		if p, ok := loaderPlaceOf(a, rank); ok {
+		if p, ok := LoaderOf(a, rank); ok {
 			return p, true
 		}
 	}
 	return attribute.Place{}, false
 }
 
-func loaderPlaceOf(a *attribute.Attribution, rank int) (attribute.Place, bool) {
+// LoaderOf is the statement of one rank of an attributed run that asks a loader for batches, false if none does.
+func LoaderOf(a *attribute.Attribution, rank int) (attribute.Place, bool) {
 	ix := a.Run.Ranks[rank]
 	first, end := ix.RowsOf(ix.TrainingThread)
 	for row := first; row < end; row++ {

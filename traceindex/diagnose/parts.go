@@ -33,7 +33,7 @@ type RankPart struct {
 	// Number is the rank's own, −1 if unknown. BaseUnixNs is the unix time of the rank's time 0.
 	Number     int
 	BaseUnixNs int64
-	// StepCount is the number of its steps, SpanNs from the first one's start to the last one's end (without steps, of everything).
+	// StepCount is the number of its steps, Span from the first one's start to the last one's end (without steps, of everything).
 	StepCount int
 	Span      traceindex.Interval
 	// Collectives are its kernels of communication libraries in order of start.
@@ -120,16 +120,3 @@ func (m partMeasures) busiestPlace(rank int, spans []traceindex.Interval) (attri
 
 // Everything are the settings under which a rank's findings are kept however small: the run decides what is notable.
 var Everything = Settings{NotableShare: 1e-9}
-
-// RankFacts are what a rank's index keeps of its diagnosis besides steps and findings, for Parts.
-type RankFacts struct {
-	Loader      attribute.Place
-	LoaderKnown bool
-}
-
-// FactsOf reads them from one rank of an attributed run.
-func FactsOf(a *attribute.Attribution, rank int) RankFacts {
-	var f RankFacts
-	f.Loader, f.LoaderKnown = loaderPlaceOf(a, rank)
-	return f
-}

@@ -55,8 +55,8 @@ func (r *Rank) addInfo(in Indexed, ix *traceindex.Index) {
 		SpanStartNs: span.StartNs, SpanEndNs: span.EndNs, GPUTotalNs: s.GPUTotalNs, GPUBusyNs: s.GPUBusyNs,
 		GPUIdleNs: s.GPUIdleNs, GPUIdleNoLineNs: s.GPUIdleNoLineNs, CallLines: s.CallLines,
 	}
-	if facts := diagnose.FactsOf(in.Attribution, 0); facts.LoaderKnown {
-		r.Info.LoaderFile, r.Info.LoaderLine, r.Info.LoaderFunction = facts.Loader.File, int64(facts.Loader.Line), facts.Loader.Function
+	if loader, ok := diagnose.LoaderOf(in.Attribution, 0); ok {
+		r.Info.LoaderFile, r.Info.LoaderLine, r.Info.LoaderFunction = loader.File, int64(loader.Line), loader.Function
 	}
 }
 
