@@ -3,7 +3,6 @@ package analysis
 import (
 	"cmp"
 	"context"
-	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,21 +95,17 @@ func (p *framePlaces) accept(file string) bool {
 
 // row is the row of a frame: its statement in the workspace, or its line as the snapshot has it.
 func (p *framePlaces) row(rows map[memoryKey]*report.MemoryLineRow, file string, line int, function string) *report.MemoryLineRow {
-	row := report.MemoryLineRow{File: strings.ReplaceAll(file, `\`, "/"), Line: line, Function: function, Confidence: traceindex.ConfidenceExact.String()}
-	if source := p.files[file]; source != nil {
-		row.File, row.Workspace = source.Path, true
-		if at, name, sure := statementOf(source, line, function); sure {
-			row.Line, row.Function = at, name
-		} else {
-			row.Line, row.Function, row.Confidence = at, name, traceindex.ConfidenceFunction.String()
+	place := attribute.Place{File: strings.ReplaceAll(file, `\`, "/"), Line: line, Function: function, Confidence: traceindex.ConfidenceExact}
+	source := p.files[file]
+	if source != nil {
+		place.File = source.Path
+		var sure bool
+		if place.Line, place.Function, sure = statementOf(source, line, function); !sure {
+			place.Confidence = traceindex.ConfidenceFunction
 		}
-		confidence := traceindex.ConfidenceExact
-		if row.Confidence != confidence.String() {
-			confidence = traceindex.ConfidenceFunction
-		}
-		moved := p.ran.move(attribute.Place{File: row.File, Line: row.Line, Function: row.Function, Confidence: confidence})
-		row.Line, row.Function, row.Confidence = moved.Line, moved.Function, moved.Confidence.String()
+		place = p.ran.move(place)
 	}
+	row := report.MemoryLineRow{File: place.File, Line: place.Line, Function: place.Function, Workspace: source != nil, Confidence: place.Confidence.String()}
 	key := memoryKey{row.File, row.Line}
 	if rows[key] == nil {
 		rows[key] = &row
@@ -196,7 +191,7 @@ func stepBounds(s *memsnap.Snapshot, run *traceindex.Run) []memsnap.StepBound {
 
 // commonStem is how many bytes two files' names begin alike.
 func commonStem(a, b string) int {
-	a, b = path.Base(filepath.ToSlash(a)), path.Base(filepath.ToSlash(b))
+	a, b = filepath.Base(a), filepath.Base(b)
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
 		n++

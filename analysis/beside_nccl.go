@@ -40,7 +40,8 @@ func (w *Workspace) ncclPart(ctx context.Context, l *Loaded, logs *nccl.Report) 
 	return part, nil
 }
 
-// initNames are the functions that set NCCL up, the first best: torch.distributed's own, and what frameworks call it through.
+// initNames are the functions that set NCCL up, the first best: torch.distributed's own, DeepSpeed's (deepspeed.init_distributed), and
+// torch.distributed.device_mesh's, which makes the default group where there is none.
 var initNames = []string{"init_process_group", "init_distributed", "init_device_mesh"}
 
 // initCalls finds the calls that set the process group up.
@@ -78,7 +79,8 @@ func initCalls(files []*pyscan.File) []report.PlaceRow {
 	return nil
 }
 
-// elementBytes are the sizes of the types that torch names in a collective's metadata.
+// elementBytes are the sizes in bytes of the types by the names that torch gives them in a collective's metadata: the scalar types of
+// c10/core/ScalarType.h, as its toString writes them.
 var elementBytes = map[string]int64{
 	"Float": 4, "Double": 8, "Half": 2, "BFloat16": 2, "Int": 4, "Long": 8, "Short": 2, "Byte": 1, "Char": 1, "Bool": 1,
 	"Float8_e4m3fn": 1, "Float8_e5m2": 1, "ComplexFloat": 8, "ComplexDouble": 16,

@@ -52,22 +52,23 @@ func (w *Workspace) Check(ctx context.Context, paths []string, costs rules.Costs
 	return checked, missing
 }
 
-// sources are files as read: the texts, and a warning for each that is no source.
-type sources struct {
+// readFiles are files as read: the texts, and a warning for each that is no source.
+type readFiles struct {
 	sources    []Source
 	passedOver []traceindex.Warning
 }
 
-func (s sources) size() int {
+// size is the texts' length in bytes.
+func (r readFiles) size() int {
 	n := 0
-	for _, source := range s.sources {
+	for _, source := range r.sources {
 		n += len(source.Text)
 	}
 	return n
 }
 
 // readAll reads files to be checked, in parallel.
-func (w *Workspace) readAll(ctx context.Context, names []string) (sources, error) {
+func (w *Workspace) readAll(ctx context.Context, names []string) (readFiles, error) {
 	texts := make([]*Source, len(names))
 	warnings := make([]*traceindex.Warning, len(names))
 	if err := inParallel(ctx, len(names), func(i int) {
@@ -77,9 +78,9 @@ func (w *Workspace) readAll(ctx context.Context, names []string) (sources, error
 			texts[i] = &Source{display, text}
 		}
 	}); err != nil {
-		return sources{}, err
+		return readFiles{}, err
 	}
-	var read sources
+	var read readFiles
 	for i := range names {
 		if warnings[i] != nil {
 			read.passedOver = append(read.passedOver, *warnings[i])

@@ -80,7 +80,7 @@ func (w *Workspace) around(ctx context.Context, paths []string) ([]Source, error
 }
 
 // checkKey is a hash of everything a check rests on.
-func (w *Workspace) checkKey(read sources, around []Source) uint64 {
+func (w *Workspace) checkKey(read readFiles, around []Source) uint64 {
 	h := xxhash.New()
 	part := func(texts ...string) {
 		for _, t := range texts {
@@ -176,7 +176,7 @@ func placeOf(file *pyscan.File, span pyscan.Span, text string) keptPlace {
 
 // keepCheck writes a check beside its place and renames it, so that a reader sees all of it or nothing. A cache that cannot be
 // written is no cache.
-func keepCheck(place string, key uint64, read sources, checked *Checked) {
+func keepCheck(place string, key uint64, read readFiles, checked *Checked) {
 	if place == "" {
 		return
 	}
@@ -265,9 +265,9 @@ func ForgetChecks() (checks int, bytes int64, err error) {
 }
 
 // recallCheck reads a kept check of that key; nil if there is none.
-func recallCheck(place string, key uint64, read sources, around []Source) *Checked {
-	data, err := os.ReadFile(place)
-	if place == "" || err != nil {
+func recallCheck(place string, key uint64, read readFiles, around []Source) *Checked {
+	data, err := os.ReadFile(place) // place may be "": then there is none
+	if err != nil {
 		return nil
 	}
 	var kept keptCheck
