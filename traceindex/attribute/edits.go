@@ -3,6 +3,7 @@ package attribute
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -131,15 +132,15 @@ func (a *Attribution) Move(path string, newer *pyscan.File, line func(old int) (
 		}
 		*p = wholeFunction(*p, older, line)
 	}
+	a.placesChanged(path, changed)
+}
+
+// placesChanged has the GPU events follow a file's places, and tells the functions whose lines are not known any more.
+func (a *Attribution) placesChanged(path string, functions map[string]bool) {
 	for _, r := range a.ranks {
 		a.resettle(r, path)
 	}
-	functions := make([]string, 0, len(changed))
-	for f := range changed {
-		functions = append(functions, f)
-	}
-	slices.Sort(functions)
-	for _, f := range functions {
+	for _, f := range slices.Sorted(maps.Keys(functions)) {
 		a.Warnings = append(a.Warnings, traceindex.Warning{Code: "changed-since-recording", File: path,
 			Message: fmt.Sprintf("%s in %s has changed since it was recorded: its time is shown on the function, not on its lines", f, path)})
 	}

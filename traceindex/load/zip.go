@@ -2,6 +2,7 @@ package load
 
 import (
 	"archive/zip"
+	"cmp"
 	"compress/flate"
 	"encoding/binary"
 	"errors"
@@ -42,12 +43,7 @@ func openZip(f *os.File, in input) (io.Reader, func() []traceindex.Warning, erro
 		return nil, nil, notOursError{errors.New("a zip without a .json file in it")}
 	}
 	best := slices.MaxFunc(traces, func(x, y *zip.File) int {
-		if x.UncompressedSize64 < y.UncompressedSize64 {
-			return -1
-		} else if x.UncompressedSize64 > y.UncompressedSize64 {
-			return 1
-		}
-		return strings.Compare(y.Name, x.Name) // the first by name
+		return cmp.Or(cmp.Compare(x.UncompressedSize64, y.UncompressedSize64), strings.Compare(y.Name, x.Name)) // the first by name
 	})
 	var told []traceindex.Warning
 	if n := len(traces) - 1; n > 0 {
