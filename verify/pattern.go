@@ -2,7 +2,6 @@ package verify
 
 import (
 	"errors"
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -60,7 +59,7 @@ func NewLossPattern(text string) (*LossPattern, error) {
 		group = named
 	}
 	if pattern.NumSubexp() < 1 {
-		return nil, fmt.Errorf(`it needs a group around the number, as in 'loss (\S+)'`)
+		return nil, errors.New(`it needs a group around the number, as in 'loss (\S+)'`)
 	}
 	return &LossPattern{pattern, group}, nil
 }

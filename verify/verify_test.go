@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"math"
 	"os"
 	"os/exec"
@@ -15,6 +16,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"stepline/traceindex/recorder/recordertest"
 )
 
 // repository is a git repository with a benchmark that prints the steps' times and losses of the file numbers.
@@ -268,14 +271,32 @@ func TestInterrupted(t *testing.T) {
 	if out, err := exec.Command("mkfifo", marker).CombinedOutput(); err != nil {
 		t.Skipf("no named pipe: %v %s", err, out)
 	}
-	o.Command = []string{"sh", "-c", "echo $$ >" + marker + "; sleep 600 & sleep 600"}
+	// All processes of the command keep the pipe open: its end is theirs.
+	o.Command = []string{"sh", "-c", "exec 3>" + marker + "; echo started >&3; sleep 600 & sleep 600"}
 	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
 	go func() {
-		_, _ = os.ReadFile(marker) // waits for the command to write
+		pipe, err := os.Open(marker)
+		if err == nil {
+			defer pipe.Close()
+			_, err = pipe.Read(make([]byte, 1)) // waits for the command to write
+		}
 		cancel()
+		if err == nil {
+			_, err = io.Copy(io.Discard, pipe)
+		}
+		ended <- err
 	}()
 	if _, err := Run(ctx, o); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("a process below the command is still there")
 	}
 	if diff := cmp.Diff(before, state(t, folder)); diff != "" {
 		t.Errorf("something is left: %s", diff)
@@ -284,7 +305,7 @@ func TestInterrupted(t *testing.T) {
 
 // TestAttached times an unmodified training without patterns, and holds its loader against budgets.
 func TestAttached(t *testing.T) {
-	python := needPython(t)
+	python := recordertest.Python(t)
 	script, err := filepath.Abs("../traceindex/recorder/testdata/timed.py")
 	if err != nil {
 		t.Fatal(err)
@@ -314,20 +335,6 @@ func TestAttached(t *testing.T) {
 		t.Errorf("6 ms a batch against 1 ms: %+v", r.Loader)
 	}
 	fitsSchema(t, r)
-}
-
-func needPython(t *testing.T) string {
-	t.Helper()
-	for _, python := range []string{os.Getenv("STEPLINE_TEST_PYTHON"), "/usr/bin/python3", "python3"} {
-		if python != "" && exec.Command(python, "-c", "import torch").Run() == nil {
-			return python
-		}
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("no Python with torch: `apt-get install -y python3-torch`, or name one with STEPLINE_TEST_PYTHON")
-	}
-	t.Skip("no Python with torch")
-	return ""
 }
 
 func TestPatterns(t *testing.T) {

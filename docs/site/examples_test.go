@@ -21,7 +21,7 @@ func TestExamplesParse(t *testing.T) {
 	if err != nil || len(guides) == 0 {
 		t.Fatal("no guides", err)
 	}
-	checked := 0
+	checked := map[string]int{}
 	for _, guide := range guides {
 		source, err := os.ReadFile(guide)
 		if err != nil {
@@ -37,17 +37,22 @@ func TestExamplesParse(t *testing.T) {
 				line := block.Lines().At(i)
 				code.Write(line.Value(source))
 			}
-			if err := parses(string(block.Language(source)), code.String()); err != nil {
+			language := string(block.Language(source))
+			if err := parses(language, code.String()); err != nil {
 				t.Errorf("%s: %v in\n%s", filepath.Base(guide), err, code.String())
 			}
-			checked++
+			checked[language]++
 			return ast.WalkContinue, nil
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d examples", checked)
+	for _, language := range []string{"sh", "python", "yaml"} {
+		if checked[language] == 0 {
+			t.Errorf("no example in %s among %v", language, checked)
+		}
+	}
 }
 
 func parses(language, code string) error {
