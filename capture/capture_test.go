@@ -11,6 +11,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"stepline/capture"
+	"stepline/traceindex/recorder/recordertest"
 )
 
 func all(t *testing.T) []capture.Template {
@@ -154,7 +155,7 @@ def train_step(batch):
 
 // TestPythonRuns runs every snippet on a CPU torch, each in a folder of its own; what needs a GPU must say so.
 func TestPythonRuns(t *testing.T) {
-	python := pythonWithTorch(t)
+	python := recordertest.Python(t)
 	for _, template := range all(t) {
 		if template.Python == "" {
 			continue
@@ -186,22 +187,6 @@ func TestPythonRuns(t *testing.T) {
 			}
 		})
 	}
-}
-
-// pythonWithTorch is STEPLINE_TEST_PYTHON, else the first Python that has torch. CI must have one.
-func pythonWithTorch(t *testing.T) string {
-	t.Helper()
-	for _, python := range []string{os.Getenv("STEPLINE_TEST_PYTHON"), "/usr/bin/python3", "python3"} {
-		if python != "" && exec.Command(python, "-c", "import torch").Run() == nil {
-			return python
-		}
-	}
-	message := "no Python with torch; install Debian's python3-torch or name one with STEPLINE_TEST_PYTHON"
-	if os.Getenv("CI") != "" {
-		t.Fatal(message)
-	}
-	t.Skip(message)
-	return ""
 }
 
 func ExampleTemplate_Render() {

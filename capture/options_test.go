@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"stepline/capture"
+	"stepline/traceindex/recorder/recordertest"
 )
 
 // documented are the options that each tool's own documentation has, as far as the templates could use them: Nsight Systems
@@ -144,7 +145,7 @@ func checkOptions(t *testing.T, template, tool string, words []string, options m
 
 // TestTorchrunParses has torch's own parser read every torchrun line.
 func TestTorchrunParses(t *testing.T) {
-	python := pythonWithTorch(t)
+	python := recordertest.Python(t)
 	var lines []string
 	for _, template := range all(t) {
 		for _, words := range commandLines(t, template) {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -10,26 +9,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"stepline/capture"
+	"stepline/traceindex/recorder/recordertest"
 )
-
-// pythonWithTorch is the recorder's tests' own choice; CI must have one.
-func pythonWithTorch(t *testing.T) string {
-	t.Helper()
-	for _, python := range []string{os.Getenv("STEPLINE_TEST_PYTHON"), "/usr/bin/python3", "python3"} {
-		if python != "" && exec.Command(python, "-c", "import torch").Run() == nil {
-			return python
-		}
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatal("no Python with torch: `apt-get install -y python3-torch`, or name one with STEPLINE_TEST_PYTHON")
-	}
-	t.Skip("no Python with torch")
-	return ""
-}
 
 // TestRecordTemplate records by a template, reads the capture of a watched run, and prints the Python API.
 func TestRecordTemplate(t *testing.T) {
-	python := pythonWithTorch(t)
+	python := recordertest.Python(t)
 	loop := filepath.Join(repository, "traceindex", "recorder", "testdata", "loop.py")
 	watched := filepath.Join(repository, "traceindex", "recorder", "testdata", "watched.py")
 	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
@@ -79,7 +64,7 @@ func TestRecordUnderNsight(t *testing.T) {
 	if ran.code != 3 || !strings.Contains(ran.out, "nsys profile --trace=cuda,nvtx") || !strings.Contains(ran.out, "--output=deep sh -c echo trained") || !strings.Contains(ran.out, "\ntrained\n") {
 		t.Errorf("exit %d:\n%s%s", ran.code, ran.out, ran.errout)
 	}
-	python := pythonWithTorch(t)
+	python := recordertest.Python(t)
 	loop := filepath.Join(repository, "traceindex", "recorder", "testdata", "loop.py")
 	noGPU := stepline(t, folder, "", nil, "record", "--template", "nsight-systems", "--warmup", "2", "--", python, loop, "6")
 	if noGPU.code != exitUsage || !strings.Contains(noGPU.errout, "needs a GPU") || !strings.Contains(noGPU.out, "profiling None") {

@@ -13,39 +13,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stepline/traceindex/recorder/recordertest"
 )
 
-// findPython is a Python that has torch; without one the tests fail in CI and are skipped elsewhere.
-var findPython = sync.OnceValues(func() (string, error) {
-	candidates := []string{"/usr/bin/python3", "python3"}
-	if named := os.Getenv("STEPLINE_TEST_PYTHON"); named != "" {
-		candidates = []string{named}
-	}
-	for _, candidate := range candidates {
-		if path, err := exec.LookPath(candidate); err == nil && exec.Command(path, "-c", "import torch").Run() == nil {
-			return path, nil
-		}
-	}
-	return "", errors.New("no Python with torch among " + strings.Join(candidates, ", ") +
-		": `apt-get install -y python3-torch`, or name one with STEPLINE_TEST_PYTHON")
-})
-
-func needPython(t *testing.T) string {
-	t.Helper()
-	python, err := findPython()
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatal(err)
-	default:
-		t.Skip(err)
-	}
-	return python
-}
+// needPython is a Python that has torch.
+var needPython = recordertest.Python
 
 // ran is what a recorded script left.
 type ran struct {
