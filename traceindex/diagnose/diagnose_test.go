@@ -14,9 +14,15 @@ import (
 	"stepline/traceindex/load"
 )
 
+// diagnosed diagnoses recorded traces, with the sources in a folder beside them.
 func diagnosed(t *testing.T, root string, traces ...string) (*attribute.Attribution, *diagnose.Diagnosis) {
 	t.Helper()
-	base := "../../testdata/traces/"
+	return diagnosedIn(t, "../../testdata/traces/", root, traces...)
+}
+
+// diagnosedIn is diagnosed for traces and sources below another folder.
+func diagnosedIn(t *testing.T, base, root string, traces ...string) (*attribute.Attribution, *diagnose.Diagnosis) {
+	t.Helper()
 	paths := make([]string, len(traces))
 	for i, p := range traces {
 		paths[i] = filepath.Join(base, p)

@@ -1,16 +1,13 @@
 package diagnose_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
 
 	"stepline/traceindex"
-	"stepline/traceindex/attribute"
 	"stepline/traceindex/diagnose"
-	"stepline/traceindex/load"
 )
 
 // A trace without a GPU event (CUPTI not permitted, CPU activity alone) says nothing of the GPU: no idle time, no class, no finding.
@@ -29,19 +26,7 @@ func TestNoGPUEvents(t *testing.T) {
 {"ph":"X","cat":"cuda_runtime","name":"cudaLaunchKernel","pid":1,"tid":1,"ts":30,"dur":10,"args":{"correlation":1}},
 {"ph":"X","cat":"python_function","name":"<built-in method item of Tensor object at 0x1>","pid":1,"tid":1,"ts":200,"dur":600,"args":{"Python id":3,"Python parent id":1}},
 {"ph":"X","cat":"cuda_runtime","name":"cudaStreamSynchronize","pid":1,"tid":1,"ts":300,"dur":400,"args":{"correlation":2}}]}`)
-	run, err := load.Open(context.Background(), []string{filepath.Join(root, "trace.json")}, load.Options{NoCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := attribute.Directory(root, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	a, err := attribute.Attribute(context.Background(), run, src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a, d := diagnosedIn(t, root, ".", "trace.json")
 	costs := a.Costs()
 	if !slices.ContainsFunc(costs.Warnings, func(w traceindex.Warning) bool { return w.Code == "no-gpu-events" }) {
 		t.Errorf("warnings %v", costs.Warnings)
@@ -54,10 +39,6 @@ func TestNoGPUEvents(t *testing.T) {
 			t.Errorf("line %d: idle %d, bubble %d, CPU %d", l.Line, l.GPUIdleNs, l.BubbleNs, l.CPUNs)
 		}
 	}
-	d, err := diagnose.Run(context.Background(), a, diagnose.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if d.Class != diagnose.Unknown || len(d.Evidence) > 0 || len(d.Findings) > 0 || d.Shares.Other != 1 || d.UnknownShare != 1 {
 		t.Errorf("class %s, evidence %v, findings %v, shares %+v", d.Class, d.Evidence, d.Findings, d.Shares)
 	}
@@ -68,27 +49,11 @@ func TestNoGPUEvents(t *testing.T) {
 
 // A trace with no event at all is a trace: nothing bounds its step.
 func TestNothingRecorded(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "trace.json")
-	if err := os.WriteFile(path, []byte(`{"traceEvents":[]}`), 0o600); err != nil {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "trace.json"), []byte(`{"traceEvents":[]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	run, err := load.Open(context.Background(), []string{path}, load.Options{NoCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	src, err := attribute.Directory(filepath.Dir(path), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer src.Close()
-	a, err := attribute.Attribute(context.Background(), run, src)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := diagnose.Run(context.Background(), a, diagnose.Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, d := diagnosedIn(t, folder, ".", "trace.json")
 	if d.Class != diagnose.Unknown || len(d.Findings) > 0 {
 		t.Errorf("class %s, findings %v", d.Class, d.Findings)
 	}

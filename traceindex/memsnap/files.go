@@ -13,9 +13,6 @@ func (s *Snapshot) PythonFrames() map[string][]Frame {
 	return files
 }
 
-// IsLibrary tells a file of an installed library or of Python's own from a user's.
-func IsLibrary(file string) bool { return isLibrary(file) }
-
 // Span is the time of the first and last recorded event, in unix microseconds; 0 and 0 if the version does not record times.
 func (s *Snapshot) Span() (firstUs, lastUs int64) {
 	for _, events := range s.Traces {

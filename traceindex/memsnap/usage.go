@@ -260,7 +260,7 @@ func (s *Snapshot) lineFrame(stack uint32, accept func(file string) bool) Frame 
 			}
 			continue
 		}
-		if !isLibrary(frame.File) {
+		if !IsLibrary(frame.File) {
 			return frame
 		}
 		if fallback == (Frame{}) {
@@ -283,7 +283,8 @@ func isPython(frame Frame) bool {
 	return true
 }
 
-func isLibrary(file string) bool {
+// IsLibrary tells a file of an installed library or of Python's own from a user's.
+func IsLibrary(file string) bool {
 	file = strings.ReplaceAll(file, `\`, "/")
 	return strings.Contains(file, "/site-packages/") || strings.Contains(file, "/dist-packages/") ||
 		strings.Contains(file, "/lib/python3") || strings.HasPrefix(file, "<frozen ")

@@ -67,6 +67,32 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// TestMended: what was confirmed and is gone is mended; what moved with its line, was not confirmed, or lies in a file that did not
+// run again, is not.
+func TestMended(t *testing.T) {
+	run := func(lines []Line, findings ...Finding) *Run {
+		r := oneStep(0, 1000, 0, 0)
+		for _, l := range lines {
+			l.ForwardNs = 1
+			r.Lines = append(r.Lines, l)
+		}
+		for _, f := range findings {
+			f.Kind, f.Rule = KindLint, "SYN001"
+			r.Findings = append(r.Findings, f)
+		}
+		return merged(r)
+	}
+	sync := Line{File: "a.py", Number: 2, Source: "x = loss.item()"}
+	moved := Line{File: "a.py", Number: 9, Source: "x = loss.item()"}
+	base := run([]Line{sync, {File: "a.py", Number: 4, Source: "y = z.cpu()"}, {File: "b.py", Number: 1, Source: "w = v.item()"}},
+		Finding{Verdict: "confirmed", File: "a.py", LineNumber: 2, LowNs: 10}, Finding{Verdict: "confirmed", File: "a.py", LineNumber: 4, LowNs: 20},
+		Finding{Verdict: "refuted", File: "a.py", LineNumber: 5}, Finding{Verdict: "confirmed", File: "b.py", LineNumber: 1, LowNs: 30})
+	gone := Mended(base, run([]Line{moved}, Finding{Verdict: "confirmed", File: "a.py", LineNumber: 9, LowNs: 10}))
+	if len(gone) != 1 || gone[0].LineNumber != 4 {
+		t.Errorf("mended: %+v", gone)
+	}
+}
+
 // TestFindingsOfRanks: costs are means over the ranks' steps, those of communication go from the least to the most of any rank.
 func TestFindingsOfRanks(t *testing.T) {
 	rank := func(number int, low, high int64) *Rank {

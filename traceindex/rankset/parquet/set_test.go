@@ -288,6 +288,47 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// endsAfter is a context that ends after its Err has been asked some times.
+type endsAfter struct {
+	context.Context
+	left int
+}
+
+func (c *endsAfter) Err() error {
+	if c.left == 0 {
+		return context.Canceled
+	}
+	c.left--
+	return nil
+}
+
+// TestFailedWriteLeavesTheRank: a writer that is stopped between two tables leaves what the set had, and nothing of its own.
+func TestFailedWriteLeavesTheRank(t *testing.T) {
+	dir := t.TempDir()
+	writeSample(t, dir, 0)
+	before, err := Read(dir, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := sampleRank(0)
+	other.Lines[0].ForwardNs, other.Steps = 7, nil
+	for tables := range Tables {
+		if err := Write(&endsAfter{t.Context(), tables}, dir, other, "test"); err == nil {
+			t.Fatalf("written to the end after %d tables", tables)
+		}
+		after, err := Read(dir, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(before, after); diff != "" {
+			t.Fatalf("stopped after %d tables: %s", tables, diff)
+		}
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*", "*", partPattern)); len(left) > 0 {
+		t.Errorf("files left: %v", left)
+	}
+}
+
 // TestNothingUsable: a set of which no rank can be read is one error that says why.
 func TestNothingUsable(t *testing.T) {
 	dir := t.TempDir()
