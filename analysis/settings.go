@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"github.com/dustin/go-humanize"
 
 	"stepline/rules"
 )
@@ -323,7 +324,7 @@ func bytes1(store func(*Settings, int64)) setter {
 			return nil
 		}
 		if t, ok := v.(string); ok {
-			if n, ok := parseBytes(t); ok {
+			if n, ok := ParseBytes(t); ok {
 				store(s, n)
 				return nil
 			}
@@ -332,17 +333,10 @@ func bytes1(store func(*Settings, int64)) setter {
 	}
 }
 
-func parseBytes(t string) (int64, bool) {
-	t = strings.TrimSpace(t)
-	digits := strings.TrimRight(t, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
-	unit := map[string]float64{"": 1, "b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
-		"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "kib": 1 << 10, "mib": 1 << 20, "gib": 1 << 30, "tib": 1 << 40}
-	factor, known := unit[strings.ToLower(strings.TrimSpace(t[len(digits):]))]
-	f, err := strconv.ParseFloat(digits, 64)
-	if !known || err != nil || !(f >= 0 && f*factor <= 1<<62) {
-		return 0, false
-	}
-	return int64(f * factor), true
+// ParseBytes reads a size with a unit of a thousand (kB, MB …) or of 1024 (KiB, MiB …), or none: "512 MB", "2GiB", "0".
+func ParseBytes(text string) (int64, bool) {
+	n, err := humanize.ParseBytes(strings.TrimSpace(text))
+	return int64(n), err == nil && n <= 1<<62
 }
 
 func setPathMappings(s *Settings, v any) error {

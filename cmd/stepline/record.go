@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"stepline/analysis"
 	"stepline/capture"
 	"stepline/traceindex/recorder"
 )
@@ -109,9 +110,9 @@ func (r *recording) apply(cmd *cobra.Command, flags recordFlags) error {
 		r.options.Warmup = -1 // the recorder reads 0 as its default, and a user's 0 means none
 	}
 	if len(flags.onAnomaly) > 0 {
-		bytes, err := parseBytes(flags.maxDisk)
-		if err != nil {
-			return usageError("--max-disk %s: %v", flags.maxDisk, err)
+		bytes, ok := analysis.ParseBytes(flags.maxDisk)
+		if !ok || bytes == 0 {
+			return usageError("--max-disk %s: use a size such as 500MB", flags.maxDisk)
 		}
 		if flags.template != "" {
 			return usageError("--template and --on-anomaly do not go together: give the options that you want, such as --shapes")

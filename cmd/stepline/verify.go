@@ -10,7 +10,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 
 	"stepline/report"
@@ -176,13 +175,4 @@ func runVerify(ctx context.Context, io streams, format string, options verify.Op
 		return &exitError{code: exitFindings}
 	}
 	return err
-}
-
-// parseBytes reads a size such as 500MB or 2GiB.
-func parseBytes(text string) (int64, error) {
-	n, err := humanize.ParseBytes(text)
-	if err != nil || n == 0 || n > 1<<60 {
-		return 0, errors.New("use a size such as 500MB")
-	}
-	return int64(n), nil
 }
