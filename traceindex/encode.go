@@ -72,7 +72,7 @@ func bytesOf[T any](s []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(s))), len(s)*int(unsafe.Sizeof(s[0])))
 }
 
-// columnsOf lists the columns that are written as they lie in memory, in the order of the file.
+// sections lists the columns that are written as they lie in memory, in the order of the file.
 func (ix *Index) sections(forward *[]EventID, steps *[]stepRow) []section {
 	e := &ix.Events
 	return []section{

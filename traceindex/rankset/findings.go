@@ -114,14 +114,14 @@ type noteKey struct{ kind, code string }
 
 type mergedNote struct {
 	Note
-	order, rank, ranks, times int
+	rank, ranks, times int // the last rank that has it, how many have it, how often
 }
 
 func (m *Merge) addNote(rank int, n Note) {
 	key := noteKey{n.Kind, n.Code}
 	merged := m.notes[key]
 	if merged == nil {
-		merged = &mergedNote{Note: n, order: len(m.notes), rank: -1}
+		merged = &mergedNote{Note: n, rank: -1}
 		m.notes[key] = merged
 	}
 	if merged.rank != rank {
