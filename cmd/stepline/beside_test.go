@@ -20,7 +20,7 @@ func TestCasesBesideTraces(t *testing.T) {
 		{"70, lines", []string{"lines", "70-nsys-no-nvtx/input.sqlite"}, 0, []string{"GPU work 50.0 µs"}, []string{"no NVTX ranges"}, nil},
 		{"70, report", []string{"report", "70-nsys-no-nvtx/input.sqlite"}, 0, []string{"GPU work 50.0 µs"}, []string{"no NVTX ranges"}, nil},
 		{"70, without kernels", []string{"lines", "70-nsys-no-nvtx/no-kernels.sqlite"}, 0, []string{"no GPU work recorded"}, nil, nil},
-		{"70, report without kernels", []string{"report", "70-nsys-no-nvtx/no-kernels.sqlite"}, 0, nil, nil, nil},
+		{"70, report without kernels", []string{"report", "70-nsys-no-nvtx/no-kernels.sqlite"}, 0, []string{"the trace says nothing of the GPU"}, nil, []string{"GPU busy", "launch bound"}},
 		{"72, lines", []string{"lines", "72-nsys-idle-two-streams/input.sqlite"}, 0, []string{"GPU work 600 µs, GPU idle 50.0 µs"}, nil, nil},
 		{"72, report", []string{"report", "72-nsys-idle-two-streams/input.sqlite"}, 0, []string{"GPU busy 90.0 %", "150 µs of each 500 µs step"}, nil, []string{"idle 200 µs"}},
 		{"70 and 72, diff", []string{"diff", "70-nsys-no-nvtx/input.sqlite", "--with", "72-nsys-idle-two-streams/input.sqlite"}, 0, []string{"ncclDevKernel_AllReduce"}, nil, nil},
