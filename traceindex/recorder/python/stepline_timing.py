@@ -72,7 +72,6 @@ class Losses:
         self.known = []
         self.pending = collections.deque()  # (number of the step, pinned copy)
         self.spare = {}  # dtype -> pinned scalars
-        self.left_out = 0
 
     def take(self, number, loss):
         """The loss of the step that will end as `number`."""
@@ -86,10 +85,8 @@ class Losses:
             self.known.append((number, loss.item()))
             return
         if loss.device.type != "cuda" or not self.clock.on_gpu and not _gpu_in_use(torch) or self.clock.broken or capturing(torch):
-            self.left_out += 1
             return
         if len(self.pending) >= PENDING:
-            self.left_out += 1
             return
         spare = self.spare.setdefault(loss.dtype, [])
         copy = spare.pop() if spare else torch.empty((), dtype=loss.dtype, pin_memory=True)
