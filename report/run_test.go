@@ -225,7 +225,7 @@ func TestRunWithoutGPUEventsClaimsNothingOfTheGPU(t *testing.T) {
 		if !strings.Contains(strings.ToLower(body), "nothing of the gpu") {
 			t.Errorf("%s does not say that nothing is known:\n%s", name, body)
 		}
-		for _, claim := range []string{"GPU busy", "GPU use", "is idle", "Idle time", "Longest gaps", "waiting for the loader"} {
+		for _, claim := range []string{"GPU busy", "GPU use", "is idle", "Idle time", "Longest gaps", "waiting for the loader", "What costs most"} {
 			if strings.Contains(body, claim) {
 				t.Errorf("%s claims %q of a GPU that nothing is known of:\n%s", name, claim, body)
 			}

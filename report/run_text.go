@@ -160,6 +160,8 @@ func (t *runText) doFirst() {
 		}
 	}
 	switch {
+	case shown == 0 && refuted == 0 && !t.gpuKnown():
+		t.line("  No finding.")
 	case shown == 0 && refuted == 0:
 		t.line("  No finding. What costs most is under \"Lines\".")
 	case refuted > 0:
