@@ -38,3 +38,29 @@ func TestNamedPipesAreNoSources(t *testing.T) {
 		t.Errorf("%v, %d findings", err, len(checked.Findings))
 	}
 }
+
+// TestIndexReadsNothingOutside: a link out of the workspace is no file of it, one that stays inside is.
+func TestIndexReadsNothingOutside(t *testing.T) {
+	root, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "secret.py")
+	writeFile(t, elsewhere, "key = 1\n")
+	writeFile(t, filepath.Join(root, "train.py"), "import torch\n")
+	for link, to := range map[string]string{"out.py": elsewhere, "in.py": "train.py"} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := Open(context.Background(), root, DefaultSettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Index(context.Background(), true); err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, f := range byPath(w.Project().Files()) {
+		paths = append(paths, f.Path)
+	}
+	if diff := cmp.Diff([]string{"in.py", "train.py"}, paths); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
