@@ -11,6 +11,7 @@ type lexer struct {
 	text     string
 	at       int // the next byte to read
 	end      int // where to stop
+	limit    int // where the text ends that a string may reach into
 	tokens   []token
 	comments []Span
 	report   func(Span, string)
@@ -57,8 +58,14 @@ func (l *lexer) file() {
 	if strings.HasPrefix(l.text, byteOrderMark) {
 		l.at = len(byteOrderMark)
 	}
+	l.limit = l.end
 	l.startLine()
 	l.run()
+	l.finish()
+}
+
+// finish ends the last logical line and the open blocks.
+func (l *lexer) finish() {
 	if count := len(l.tokens); count > 0 && l.tokens[count-1].kind != tokenNewline {
 		l.emit(tokenNewline, l.end, l.end)
 	}
@@ -74,7 +81,7 @@ func (l *lexer) file() {
 
 // expression cuts text[start:end], an expression inside an f-string, and appends its tokens.
 func (l *lexer) expression(start, end int) {
-	l.at, l.end, l.embedded = start, end, true
+	l.at, l.end, l.limit, l.embedded = start, end, end, true
 	l.brackets = l.brackets[:0]
 	l.run()
 	l.emit(tokenEnd, end, end)
@@ -244,7 +251,7 @@ func (l *lexer) checkUnclosed(lineEnd int) {
 	}
 	kind := keywordKind(l.text[l.at:word])
 	broken := statementOnly[kind]
-	if kind == keywordAsync && strings.HasPrefix(strings.TrimLeft(l.text[word:l.end], " \t"), "def ") {
+	if kind == keywordAsync && strings.HasPrefix(strings.TrimLeft(l.text[word:l.limit], " \t"), "def ") {
 		broken = true
 	}
 	if !broken && column <= l.lineIndent && endsOperand[l.tokens[len(l.tokens)-1].kind] {
@@ -262,7 +269,7 @@ func (l *lexer) checkUnclosed(lineEnd int) {
 
 // opensBlock says whether the line at l.at ends with a colon, as the header of a compound statement does.
 func (l *lexer) opensBlock() bool {
-	line := l.text[l.at:l.end]
+	line := l.text[l.at:l.limit]
 	if stop := strings.IndexAny(line, "\r\n#"); stop >= 0 {
 		line = line[:stop]
 	}
@@ -271,7 +278,7 @@ func (l *lexer) opensBlock() bool {
 
 // decoratorAhead tells `@decorator` lines before a def from the matrix product at the start of a line.
 func (l *lexer) decoratorAhead() bool {
-	rest := l.text[l.at:l.end]
+	rest := l.text[l.at:l.limit]
 	line := strings.IndexAny(rest, "\r\n")
 	if line < 0 {
 		return false

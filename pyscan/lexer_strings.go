@@ -1,5 +1,7 @@
 package pyscan
 
+const unclosedString = "this string is never closed"
+
 // stringLiteral cuts a string that starts at start (its prefix) and whose opening quote is at l.at.
 func (l *lexer) stringLiteral(start int, formatted, raw bool) {
 	quote := l.text[l.at]
@@ -14,13 +16,13 @@ func (l *lexer) stringLiteral(start int, formatted, raw bool) {
 		kind = tokenFString
 		// A broken one may be read to the end of the text; many of them must not make that quadratic.
 		if l.wasted <= 8*len(l.text) {
-			if end = formattedEnd(l.text[:l.end], body, quote, triple, 0); end < 0 {
-				l.wasted += l.end - body
+			if end = formattedEnd(l.text[:l.limit], body, quote, triple, 0); end < 0 {
+				l.wasted += l.limit - body
 			}
 		}
 	}
 	if end < 0 {
-		end = plainEnd(l.text[:l.end], body, quote, triple)
+		end = plainEnd(l.text[:l.limit], body, quote, triple)
 	}
 	if end < 0 {
 		// Unterminated: take the line, so that what follows is still read.
@@ -28,7 +30,7 @@ func (l *lexer) stringLiteral(start int, formatted, raw bool) {
 		for end < l.end && l.text[end] != '\n' && l.text[end] != '\r' {
 			end++
 		}
-		l.report(Span{start, end}, "this string is never closed")
+		l.report(Span{start, end}, unclosedString)
 	}
 	l.at = end
 	l.emit(kind, start, end)

@@ -32,6 +32,29 @@ func NewLineTable(text string) LineTable {
 	return LineTable{starts: starts, size: len(text)}
 }
 
+// with is the table of a text that differs from the table's own between the starts of two lines: new in the place of old.
+func (t LineTable) with(text string, old, new Span) LineTable {
+	before := sort.SearchInts(t.starts, old.Start)
+	after := sort.SearchInts(t.starts, old.End)
+	if old.End == t.size { // no line begins behind
+		after = len(t.starts)
+	}
+	inner := NewLineTable(text[new.Start:new.End]).starts
+	starts := make([]int, 0, before+len(inner)+len(t.starts)-after)
+	starts = append(starts, t.starts[:before]...)
+	for _, at := range inner {
+		starts = append(starts, new.Start+at)
+	}
+	moved := new.End - old.End
+	if last := starts[len(starts)-1]; after < len(t.starts) && last == t.starts[after]+moved {
+		starts = starts[:len(starts)-1] // the line that begins behind
+	}
+	for _, at := range t.starts[after:] {
+		starts = append(starts, at+moved)
+	}
+	return LineTable{starts: starts, size: len(text)}
+}
+
 // Count is the number of lines. Text that ends with a line break has an empty last line, as in an editor;
 // the empty text has one line.
 func (t LineTable) Count() int { return len(t.starts) }

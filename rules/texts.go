@@ -1,6 +1,10 @@
 package rules
 
-import "strings"
+import (
+	"strings"
+
+	"stepline/pyscan"
+)
 
 // find is where the file's text holds a text (one of the places), -1 where it does not. Answers are kept: rules ask the same
 // of every file.
@@ -26,8 +30,8 @@ func (x *fileIndex) mentions(texts ...string) bool {
 // inheritTexts takes over what is known of the file's text before an edit: only what the edit touched is searched anew.
 func (x *fileIndex) inheritTexts(old *fileIndex) {
 	was, is := old.file.Text, x.file.Text
-	prefix := commonPrefix(was, is)
-	suffix := commonSuffix(was[prefix:], is[prefix:])
+	cut, _ := pyscan.Difference(was, is)
+	prefix, suffix := cut.Start, len(was)-cut.End
 	old.texts.Range(func(key, value any) bool {
 		text, at := key.(string), value.(int)
 		switch {
@@ -46,28 +50,4 @@ func (x *fileIndex) inheritTexts(old *fileIndex) {
 		x.texts.Store(text, at)
 		return true
 	})
-}
-
-func commonPrefix(a, b string) int {
-	n := min(len(a), len(b))
-	i := 0
-	for i+64 <= n && a[i:i+64] == b[i:i+64] {
-		i += 64
-	}
-	for i < n && a[i] == b[i] {
-		i++
-	}
-	return i
-}
-
-func commonSuffix(a, b string) int {
-	n := min(len(a), len(b))
-	i := 0
-	for i+64 <= n && a[len(a)-i-64:len(a)-i] == b[len(b)-i-64:len(b)-i] {
-		i += 64
-	}
-	for i < n && a[len(a)-i-1] == b[len(b)-i-1] {
-		i++
-	}
-	return i
 }
