@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"runtime/debug"
 	"sync"
 
@@ -117,11 +118,17 @@ type frame struct {
 }
 
 // read is apart from dispatch so that Run can end while a read is blocked: an io.Reader cannot be interrupted.
+//
+// Having handed a message over it yields. Sending makes the dispatching goroutine the next one of this processor (Go's P), and the
+// next read, of a pipe, keeps that processor in a system call: while all others are at work (a trace loads, memory is collected)
+// nobody takes it from there before the runtime's monitor looks, up to 10 ms later. Yielding lets the message be dispatched, its
+// work be done and the answer be written at once, by this processor, before it reads on.
 func (c *Conn) read(ctx context.Context, bodies chan<- frame) {
 	for {
 		body, err := c.frames.Read()
 		select {
 		case bodies <- frame{body, err}:
+			runtime.Gosched()
 		case <-ctx.Done():
 			return
 		}
