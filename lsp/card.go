@@ -6,28 +6,46 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"stepline/report"
 	"stepline/traceindex"
 	"stepline/traceindex/diagnose"
 )
 
-// card is what is known about one line, for hovers and tooltips.
+// card is what is known about one line, for hovers and tooltips. Once it is rendered it does not change.
 type card struct {
 	title string
 	rows  [][3]string // what, how much a step, share or remark
 	notes []string    // sentences under the table
+
+	markdown, plain rendered
+}
+
+// rendered is a card as text, written when it is first asked for: what a trace says of a line is asked for at every keystroke.
+type rendered struct {
+	once sync.Once
+	text string
 }
 
 func (c *card) empty() bool {
 	return c == nil || c.title == "" && len(c.rows) == 0 && len(c.notes) == 0
 }
 
-// render writes the card as Markdown or as plain text.
+// render is the card as Markdown or as plain text.
 func (c *card) render(markdown bool) string {
 	if c.empty() {
 		return ""
 	}
+	form := &c.plain
+	if markdown {
+		form = &c.markdown
+	}
+	form.once.Do(func() { form.text = c.write(markdown) })
+	return form.text
+}
+
+func (c *card) write(markdown bool) string {
 	var b strings.Builder
 	if c.title != "" {
 		if markdown {
@@ -67,13 +85,11 @@ func (s *server) costCard(result *checked, line int) *card {
 	if v == nil {
 		return c
 	}
+	var costs []*card
 	for _, row := range v.between(line, line) {
-		if row.stale {
-			continue
+		if !row.stale {
+			costs = append(costs, v.trace.cardOf(row.cost))
 		}
-		of := v.trace.cardOf(row.cost)
-		c.title = cmp.Or(c.title, of.title)
-		c.rows, c.notes = append(c.rows, of.rows...), append(c.notes, of.notes...)
 	}
 	for _, n := range v.notes {
 		if n.line == line && !n.stale {
@@ -82,10 +98,25 @@ func (s *server) costCard(result *checked, line int) *card {
 	}
 	c.notes = append(c.notes, v.said[line]...)
 	c.addBeside(v, line)
-	if c.empty() && v.staleAt(result.file, line) {
+	switch {
+	case len(costs) == 1 && c.empty():
+		return costs[0] // as it is on most lines: one card for all the versions of the text, rendered once
+	case len(costs) > 0:
+		c = joined(append(costs, c))
+	case c.empty() && v.staleAt(result.file, line):
 		c.notes = append(c.notes, "This function has changed since the trace was recorded: its costs are not shown. Record a new trace to see them.")
 	}
 	return c
+}
+
+// joined is one card of several: the first title, the rows and notes of all.
+func joined(cards []*card) *card {
+	all := &card{}
+	for _, c := range cards {
+		all.title = cmp.Or(all.title, c.title)
+		all.rows, all.notes = append(all.rows, c.rows...), append(all.notes, c.notes...)
+	}
+	return all
 }
 
 // cardOf is the card of a line's cost alone. It is made once a trace: what it says does not depend on where the line is now.
@@ -95,8 +126,8 @@ func (t *loadedTrace) cardOf(l *traceindex.LineCost) *card {
 	}
 	c := &card{}
 	c.addRow(t, l)
-	t.cards.Store(l, c)
-	return c
+	made, _ := t.cards.LoadOrStore(l, c)
+	return made.(*card)
 }
 
 func (c *card) addRow(t *loadedTrace, l *traceindex.LineCost) {

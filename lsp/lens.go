@@ -124,6 +124,10 @@ func (v *lineView) moduleTitle(file *pyscan.File, class *pyscan.Class) string {
 
 // total is the GPU time of a function's own lines and how often it was called, over the whole trace.
 func (v *lineView) total(file *pyscan.File, fn *pyscan.Function) (ns, calls int64) {
+	rows := v.between(fn.FirstLine, fn.LastLine)
+	if len(rows) == 0 { // most functions of a long file did not run
+		return 0, 0
+	}
 	once := map[int]bool{} // lines of statements that run once a call: those of the body itself, loops' tests aside
 	for _, stmt := range fn.Body {
 		switch stmt.(type) {
@@ -132,7 +136,7 @@ func (v *lineView) total(file *pyscan.File, fn *pyscan.Function) (ns, calls int6
 			once[file.StatementLine(stmt)] = true
 		}
 	}
-	for _, row := range v.between(fn.FirstLine, fn.LastLine) {
+	for _, row := range rows {
 		if row.stale {
 			continue
 		}
