@@ -174,7 +174,11 @@ func (s *gitIgnoreStack) enter(folder string) {
 		return
 	}
 	s.files = slices.DeleteFunc(s.files, func(f gitIgnoreFile) bool { return !within(absolute, f.folder) })
-	if rules, err := ignore.CompileIgnoreFile(filepath.Join(absolute, ".gitignore")); err == nil {
+	name := filepath.Join(absolute, ".gitignore")
+	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxNamedFile {
+		return // there is none, or a link, which git does not follow either
+	}
+	if rules, err := ignore.CompileIgnoreFile(name); err == nil {
 		s.files = append(s.files, gitIgnoreFile{absolute, rules})
 	}
 }

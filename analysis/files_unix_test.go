@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"stepline/rules"
 )
 
 // TestNamedPipesAreNoSources: a pipe called like a source, or a link to one, is passed over: to read it would wait for ever.
@@ -62,5 +64,65 @@ func TestIndexReadsNothingOutside(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"in.py", "train.py"}, paths); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestRequirementsOfAStrangersFolder: what names the torch version is read only where it is the folder's own and a file; pipes
+// and devices would keep the session waiting, or take its memory.
+func TestRequirementsOfAStrangersFolder(t *testing.T) {
+	elsewhere := filepath.Join(t.TempDir(), "requirements.txt")
+	writeFile(t, elsewhere, "torch==2.1.0\n")
+	link := func(to string) func(string) error { return func(name string) error { return os.Symlink(to, name) } }
+	pipe := func(name string) error { return syscall.Mkfifo(name, 0o600) }
+	for _, test := range []struct {
+		name, file string
+		make       func(name string) error
+		known      bool
+	}{
+		{"its own", "requirements.txt", link("own.txt"), true},
+		{"a link out", "requirements.txt", link(elsewhere), false},
+		{"a device", "uv.lock", link("/dev/zero"), false},
+		{"a pipe", "requirements.txt", pipe, false},
+		{"a pipe for the folder", "requirements", pipe, false},
+		{"a folder elsewhere", "requirements", link(filepath.Dir(elsewhere)), false},
+		{"a link to itself", "poetry.lock", link("poetry.lock"), false},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			root := t.TempDir()
+			writeFile(t, filepath.Join(root, "own.txt"), "torch==2.1.0\n")
+			if err := test.make(filepath.Join(root, test.file)); err != nil {
+				t.Fatal(err)
+			}
+			w, err := Open(context.Background(), root, DefaultSettings())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if known := w.config.TargetTorch != (rules.TorchRange{}); known != test.known {
+				t.Errorf("the torch version is %v", w.config.TargetTorch)
+			}
+		})
+	}
+}
+
+// TestGitIgnoreIsAFile: git follows no link of that name, and a pipe would be waited for.
+func TestGitIgnoreIsAFile(t *testing.T) {
+	for name, make := range map[string]func(string) error{
+		"device": func(name string) error { return os.Symlink("/dev/zero", name) },
+		"pipe":   func(name string) error { return syscall.Mkfifo(name, 0o600) },
+	} {
+		root := t.TempDir()
+		train := filepath.Join(root, "train.py")
+		writeFile(t, train, "import torch\n")
+		if err := make(filepath.Join(root, ".gitignore")); err != nil {
+			t.Fatal(err)
+		}
+		w, err := Open(context.Background(), root, DefaultSettings())
+		if err != nil {
+			t.Fatal(err)
+		}
+		names, err := w.PythonFiles(nil)
+		if diff := cmp.Diff([]string{train}, names); err != nil || diff != "" {
+			t.Errorf("%s (-want +got): %v\n%s", name, err, diff)
+		}
 	}
 }

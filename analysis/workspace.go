@@ -110,7 +110,10 @@ func ruleConfig(s Settings, root string) (rules.Config, []error) {
 		}
 		c.TargetTorch = torch
 	case root != "":
-		c.TargetTorch = rules.TorchFromFiles(os.DirFS(root), ".")
+		if files, err := openOwnFiles(root); err == nil { // one that cannot be opened names no version
+			c.TargetTorch = rules.TorchFromFiles(files, ".")
+			files.close()
+		}
 	}
 	return c, errs
 }
