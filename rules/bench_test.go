@@ -48,9 +48,8 @@ func BenchmarkProject(b *testing.B) {
 	b.ReportMetric(float64(lines)*float64(b.N)/b.Elapsed().Seconds(), "lines/s")
 }
 
-// BenchmarkKeystroke lints one file anew in a project of 700 others, as an editor does after a change (parsing aside). The file is
-// the one named by STEPLINE_FILE, or 5,000 lines of the shipped scripts; the others are the shipped script under other names.
-func BenchmarkKeystroke(b *testing.B) {
+// keystrokeFiles are a file of 5,000 lines and 700 others.
+func keystrokeFiles(b *testing.B) []*pyscan.File {
 	path := os.Getenv("STEPLINE_FILE")
 	var text string
 	if path != "" {
@@ -72,6 +71,14 @@ func BenchmarkKeystroke(b *testing.B) {
 	for i := range 700 {
 		files = append(files, pyscan.Parse(fmt.Sprintf("pkg/m%d/f%d.py", i%20, i), renamed(b, i)))
 	}
+	return files
+}
+
+// BenchmarkKeystroke lints one file anew in a project of 700 others, as an editor does after a change (parsing aside). The file is
+// the one named by STEPLINE_FILE, or 5,000 lines of the shipped scripts; the others are the shipped script under other names.
+func BenchmarkKeystroke(b *testing.B) {
+	files := keystrokeFiles(b)
+	text := files[0].Text
 	project := rules.NewProject(files)
 	for _, f := range files { // what an editor's first check has worked out
 		rules.Run(catalog.All(), rules.Target{File: f, Project: project}, rules.Config{})
@@ -100,3 +107,31 @@ func renamed(b *testing.B, i int) string {
 }
 
 var definitions = regexp.MustCompile(`\b(CausalSelfAttention|FlashAttention|MLP|Layer|GPT|get_batch|grad_norm|train)\b`)
+
+// BenchmarkEdited lints what a letter typed into one function after the other changes, parsing included; the files are BenchmarkKeystroke's.
+func BenchmarkEdited(b *testing.B) {
+	files := keystrokeFiles(b)
+	base, project := files[0], rules.NewProject(files)
+	_, live := rules.RunLive(catalog.All(), rules.Target{File: base, Project: project}, rules.Config{})
+	var texts []string
+	for _, fn := range base.Functions[1:] {
+		if fn.Comprehension == nil && fn.Value == nil && len(fn.Body) > 0 {
+			at := fn.Body[len(fn.Body)-1].Range().Start
+			texts = append(texts, base.Text[:at]+"x"+base.Text[at:])
+		}
+	}
+	if len(texts) == 0 {
+		b.Fatal("no functions")
+	}
+	i := 0
+	for b.Loop() {
+		patch, ok := base.Patch(texts[i%len(texts)])
+		if !ok {
+			b.Fatal("not patched")
+		}
+		if _, ok := live.Edited(patch); !ok {
+			b.Fatal("not linted")
+		}
+		i++
+	}
+}

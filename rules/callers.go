@@ -90,6 +90,10 @@ func (p *Project) sortCalls(name string, n *namedCalls) {
 // it is called on self in its own class (or in one that it is inherited by, or overrides), or when the project defines the
 // name only once.
 func (a *analysis) callersOf(x *fileIndex, fn *pyscan.Function) []callSite {
+	x, fn, other := a.elsewhere(x, fn)
+	if other {
+		return a.before.callersOf(x, fn)
+	}
 	if c, ok := a.callers[fn]; ok {
 		return c
 	}
@@ -107,9 +111,15 @@ func (a *analysis) findCallers(x *fileIndex, fn *pyscan.Function) []callSite {
 		if strings.HasPrefix(fn.Class.Name, "__") {
 			return nil
 		}
+		if a.before != nil {
+			return a.editedCallers(fn)
+		}
 		return a.project.callsOf(fn.Class.Name).classes[fn.Class]
 	case strings.HasPrefix(name, "__"):
 		return nil
+	}
+	if a.before != nil {
+		return a.editedCallers(fn)
 	}
 	n := a.project.callsOf(name)
 	out := n.functions[fn]

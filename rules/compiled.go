@@ -25,7 +25,7 @@ func (c *CompiledCode) Related() Related {
 // CompiledAt is the torch.compile that traces the function of a site: the function itself, a module's forward, or what they
 // call; nil if there is none in sight.
 func (f *Facts) CompiledAt(s *Site) *CompiledCode {
-	return f.analysis.compiledCode()[s.Def()]
+	return f.compiledAs(f.analysis.compiledCode(), s.Def())
 }
 
 // HasCompiledCode reports whether torch.compile traces any function of the file.
@@ -35,11 +35,19 @@ func (f *Facts) HasCompiledCode() bool {
 		return false
 	}
 	for _, fn := range f.File.Functions {
-		if code[fn] != nil {
+		if f.compiledAs(code, fn) != nil {
 			return true
 		}
 	}
 	return false
+}
+
+// compiledAs is what is known of a function, or, where it is being edited, of what it was before.
+func (f *Facts) compiledAs(code map[*pyscan.Function]*CompiledCode, fn *pyscan.Function) *CompiledCode {
+	if e := f.project.edit; e != nil && e.oldOf[fn] != nil {
+		fn = e.oldOf[fn]
+	}
+	return code[fn]
 }
 
 // Compiles reports whether the project compiles anything.
@@ -49,6 +57,9 @@ var compileWords = []string{"torch.compile", "import compile", ".compile("}
 
 // compiledCode is what torch.compile traces in the project.
 func (a *analysis) compiledCode() map[*pyscan.Function]*CompiledCode {
+	if a.before != nil {
+		return a.before.compiledCode()
+	}
 	p := a.project
 	p.compiledOnce.Do(func() {
 		found := &compiledSearch{analysis: a, code: map[*pyscan.Function]*CompiledCode{}}
@@ -315,7 +326,7 @@ func (f *Facts) StartsAsInt(target *pyscan.Attribute, at *Site) bool {
 		return false
 	}
 	found := false
-	for _, m := range class.Methods {
+	for _, m := range f.methods(class) {
 		for _, e := range f.Tree.attributeTargets(m)[target.Attr] {
 			site := f.Site(e)
 			switch n := site.Parent.Node.(type) {

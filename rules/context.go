@@ -156,6 +156,10 @@ type heatKey struct {
 
 // functionHeat is the context a function is called in.
 func (a *analysis) functionHeat(x *fileIndex, fn *pyscan.Function, callers int) (h *Heat, sure bool) {
+	x, fn, other := a.elsewhere(x, fn)
+	if other {
+		return a.before.functionHeat(x, fn, callers)
+	}
 	if h, ok := a.heats[fn]; ok {
 		return h, true
 	}
@@ -264,9 +268,13 @@ func (a *analysis) calledHeat(x *fileIndex, fn *pyscan.Function, callers int) (b
 // runByEngine reports whether a function is what an Ignite engine runs for every batch: `Engine(train_step)`. An engine whose function
 // makes no training step evaluates.
 func (a *analysis) runByEngine(x *fileIndex, fn *pyscan.Function) bool {
-	for _, c := range x.ready().calls["Engine"] {
+	in := x.ready()
+	if x.edit != nil { // engines are made elsewhere in the file
+		in = x.edit.base
+	}
+	for _, c := range in.calls["Engine"] {
 		call := c.Call()
-		if len(call.Args) == 0 || !strings.HasPrefix(x.calleePath(c), "ignite.engine") {
+		if len(call.Args) == 0 || !strings.HasPrefix(in.calleePath(c), "ignite.engine") {
 			continue
 		}
 		if name, ok := call.Args[0].(*pyscan.Name); ok && name.ID == fn.Name {

@@ -50,6 +50,13 @@ func (f *Facts) ConvsBeforeNorm() []ConvBeforeNorm {
 			}
 		}
 	}
+	if e := f.project.edit; e != nil && e.patch.Class != nil { // the layers were edited, their forward was not
+		for _, m := range e.patch.Class.Methods {
+			if m.Name == "forward" && e.newOf[m] == nil {
+				f.normedInForward(m, add)
+			}
+		}
+	}
 	return out
 }
 
@@ -122,8 +129,8 @@ func (f *Facts) normedInForward(fwd *pyscan.Function, add func(conv, norm *pysca
 	self := selfOf(fwd)
 	layers := f.layersOf(fwd.Class)
 	uses := map[string]int{}
-	for _, s := range f.classSites(fwd) {
-		if attr, ok := s.Node.(*pyscan.Attribute); ok && isSelfName(attr.Value, self) && s.Role != RoleTarget && fwd.Class.Covers(s.Range()) {
+	for _, s := range f.sitesOf(fwd.Class) {
+		if attr, ok := s.Node.(*pyscan.Attribute); ok && isSelfName(attr.Value, self) && s.Role != RoleTarget {
 			uses[attr.Attr]++
 		}
 	}
@@ -154,16 +161,6 @@ func (f *Facts) normedInForward(fwd *pyscan.Function, add func(conv, norm *pysca
 			}
 		}
 	}
-}
-
-// classSites are the sites of the class that a method belongs to.
-func (f *Facts) classSites(method *pyscan.Function) []*Site {
-	for up := f.index.defs[method]; up != nil; up = up.Parent {
-		if def, ok := up.Node.(*pyscan.ClassDef); ok && def.Class == method.Class {
-			return f.below(up)
-		}
-	}
-	return f.Sites
 }
 
 // assignedJustBefore is the layer whose result the statement before put into a name that the statement itself rebinds.
@@ -199,7 +196,7 @@ func selfCall(call *pyscan.Call, self string) string {
 // layersOf are the calls a class's __init__ binds to attributes of self, those bound once.
 func (f *Facts) layersOf(class *pyscan.Class) map[string]*pyscan.Call {
 	out := map[string]*pyscan.Call{}
-	for _, m := range class.Methods {
+	for _, m := range f.methods(class) {
 		for name, targets := range f.Tree.attributeTargets(m) {
 			for _, t := range targets {
 				call := (*pyscan.Call)(nil)

@@ -90,6 +90,7 @@ func (t *Tree) AddKeyword(call *pyscan.Call, text string) TextEdit {
 	if last < 0 {
 		return TextEdit{File: t.File, Span: pyscan.Span{Start: closing, End: closing}, New: text}
 	}
+	closing = max(closing, last) // a call that is not closed yet ends with its last argument
 	last = t.closeParens(last, closing)
 	tail := t.File.Text[last:closing]
 	comma := commaIn(tail)

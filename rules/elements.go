@@ -14,7 +14,7 @@ func (f *Facts) ElementLoop(at *Site) bool {
 	}
 	call, ok := loop.Iter.(*pyscan.Call)
 	index, isName := loop.Target.(*pyscan.Name)
-	if !ok || !isName || f.Resolve(call.Func) != "builtins.range" || len(call.Args) != 1 || len(loop.Else) > 0 {
+	if !ok || !isName || f.Resolve(call.Func) != "builtins.range" || len(call.Args) != 1 || len(loop.Body) == 0 || len(loop.Else) > 0 {
 		return false
 	}
 	if _, fixed := call.Args[0].(*pyscan.Constant); fixed {

@@ -30,6 +30,12 @@ type Facts struct {
 
 	profilers     []ProfilerUse
 	profilersDone bool
+
+	autocastCalls []*Site
+	autocastsDone bool
+
+	// before are the facts about the whole file before an edit, where these are about the changed definitions.
+	before *Facts
 }
 
 func newFacts(target Target, config Config) *Facts {
@@ -156,6 +162,9 @@ func (f *Facts) MentionsInProject(texts ...string) bool {
 
 // assignments are the plain assignments of a function in source order, comprehension scopes excluded.
 func (t *Tree) assignments(f *pyscan.Function) []*pyscan.Assign {
+	if t.outside(f) {
+		return t.base.assignments(f)
+	}
 	t.assignedOnce.Do(func() {
 		t.assigned = map[*pyscan.Function][]*pyscan.Assign{}
 		for _, s := range t.Sites {

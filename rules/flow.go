@@ -13,6 +13,7 @@ import (
 // higher level could improve is final and serves for all levels above.
 type analysis struct {
 	project *Project
+	before  *analysis // of the project before an edit; nil elsewhere
 	flows   map[flowKey]*flow
 	final   map[*pyscan.Function]*flow
 	attrs   map[attrKey]attrValue
@@ -97,6 +98,10 @@ func (e env) merge(o env) {
 
 // at is a function's flow at a level; nil below level 0.
 func (a *analysis) at(x *fileIndex, fn *pyscan.Function, level int) *flow {
+	x, fn, other := a.elsewhere(x, fn)
+	if other {
+		return a.before.at(x, fn, level)
+	}
 	if f := a.final[fn]; f != nil {
 		return f
 	}

@@ -192,6 +192,9 @@ func (a *analysis) construct(d definition, call *pyscan.Call, f *flow) *Value {
 
 // classKind tells what a class of the project is by what it derives from.
 func (a *analysis) classKind(d definition) Kind {
+	if d, other := a.elsewhereClass(d); other {
+		return a.before.classKind(d)
+	}
 	if k, ok := a.kinds[d.class]; ok {
 		return k
 	}
@@ -263,6 +266,12 @@ func (f *flow) attr(d definition, name string) *Value {
 
 // attr is the join of what the class's methods assign to `self.name`, unknown assignments left aside; a base's if there are none.
 func (a *analysis) attr(d definition, name string, level, depth int) attrValue {
+	if around, other := a.elsewhereClass(d); other {
+		if around.class != a.project.edit.patch.Class {
+			return a.before.attr(around, name, level, depth)
+		}
+		d = around
+	}
 	key := attrKey{d.class, name, level}
 	if v, ok := a.attrs[key]; ok {
 		return v
@@ -273,21 +282,23 @@ func (a *analysis) attr(d definition, name string, level, depth int) attrValue {
 	d.index.ready()
 	out := attrValue{final: true}
 	for _, m := range d.class.Methods {
-		if len(m.Params) == 0 || !a.assignsAttribute(d.index, m, name) {
+		own := a.project.settled(definition{index: d.index, def: m})
+		m, x := own.def, own.index
+		if len(m.Params) == 0 || !a.assignsAttribute(x, m, name) {
 			continue
 		}
-		fl := a.at(d.index, m, level)
+		fl := a.at(x, m, level)
 		if fl == nil {
 			out.final = false
 			continue
 		}
 		out.final = out.final && !fl.open
-		for _, s := range d.index.tree.attributeTargets(m)[name] {
+		for _, s := range x.tree.attributeTargets(m)[name] {
 			if v := fl.noted(s); v.Kind != Unknown {
 				out.value = join(out.value, v)
 			}
 		}
-		if d.index.tree.buffers(m)[name] {
+		if x.tree.buffers(m)[name] {
 			out.value = join(out.value, gpuValue)
 		}
 	}
@@ -307,6 +318,9 @@ func (a *analysis) attr(d definition, name string, level, depth int) attrValue {
 
 // basesOf are the project's own classes a class derives from directly.
 func (a *analysis) basesOf(d definition) []definition {
+	if d, other := a.elsewhereClass(d); other {
+		return a.before.basesOf(d)
+	}
 	if known, ok := a.bases[d.class]; ok {
 		return known
 	}
@@ -326,12 +340,18 @@ func (a *analysis) assignsAttribute(x *fileIndex, m *pyscan.Function, name strin
 
 // attributeTargets lists, per attribute name, the `self.name` targets of a method.
 func (t *Tree) attributeTargets(m *pyscan.Function) map[string][]pyscan.Expr {
+	if t.outside(m) {
+		return t.base.attributeTargets(m)
+	}
 	t.collectAttributes()
 	return t.selfTargets[m]
 }
 
 // buffers are the names a method registers as buffers or parameters.
 func (t *Tree) buffers(m *pyscan.Function) map[string]bool {
+	if t.outside(m) {
+		return t.base.buffers(m)
+	}
 	t.collectAttributes()
 	return t.registered[m]
 }

@@ -132,6 +132,9 @@ func (f *flow) hookParameter(i int, p *pyscan.Parameter) *Value {
 
 // isFrameworkClass: Lightning modules and callbacks, Hugging Face trainers.
 func (a *analysis) isFrameworkClass(x *fileIndex, c *pyscan.Class) bool {
+	if d, other := a.elsewhereClass(definition{index: x, class: c}); other {
+		return a.before.isFrameworkClass(d.index, d.class)
+	}
 	known, ok := a.framework[c]
 	if !ok {
 		known = a.findFramework(x, c)
@@ -303,6 +306,7 @@ func (a *analysis) derives(c definition, from *pyscan.Class, depth int) bool {
 	if c.index == nil || c.class == nil || depth > 8 {
 		return false
 	}
+	c = a.project.settled(c)
 	if c.class == from {
 		return true
 	}

@@ -274,8 +274,11 @@ func (f *Facts) bufferTriangle(attr *pyscan.Attribute, upper bool, depth int) bo
 	if class == nil {
 		return false
 	}
-	for _, s := range f.Calls {
-		call := s.Call()
+	for _, s := range f.sitesOf(class) {
+		call, ok := s.Node.(*pyscan.Call)
+		if !ok {
+			continue
+		}
 		reg, ok := call.Func.(*pyscan.Attribute)
 		if !ok || reg.Attr != "register_buffer" || methodClass(s.Def()) != class || len(call.Args) < 2 {
 			continue

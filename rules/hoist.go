@@ -151,7 +151,7 @@ func (f *Facts) keepOpened(at, stmt *Site, variable string) *keptFile {
 	def := at.Def()
 	self := selfOf(def)
 	name := "_" + strings.TrimLeft(variable, "_")
-	if strings.Contains(f.File.Text[def.Class.Start:def.Class.End], self+"."+name) || f.opensAnother(at, variable) {
+	if strings.Contains(f.within(def.Class).Text[def.Class.Start:def.Class.End], self+"."+name) || f.opensAnother(at, variable) {
 		return nil
 	}
 	return &keptFile{self: self, name: name, attribute: self + "." + name, open: f.Text(at.Node)}
@@ -160,8 +160,8 @@ func (f *Facts) keepOpened(at, stmt *Site, variable string) *keptFile {
 // opensAnother reports whether the class opens something into a variable of that name elsewhere too: both would be kept in one attribute.
 func (f *Facts) opensAnother(at *Site, variable string) bool {
 	class := at.Def().Class
-	for _, s := range f.Calls {
-		if s == at || !class.Covers(s.Range()) || f.OpensFile(s) == nil {
+	for _, s := range f.sitesOf(class) {
+		if _, isCall := s.Node.(*pyscan.Call); !isCall || s == at || f.OpensFile(s) == nil {
 			continue
 		}
 		switch n := s.Parent.Node.(type) {
@@ -182,6 +182,9 @@ func (f *Facts) opensAnother(at *Site, variable string) bool {
 
 // dedentBody moves a with statement's whole body out of it.
 func (f *Facts) dedentBody(at *Site, with *pyscan.With) (TextEdit, bool) {
+	if len(with.Body) == 0 {
+		return TextEdit{}, false
+	}
 	outer, inner := f.Indent(at), f.Indent(f.Site(with.Body[0]))
 	if !strings.HasPrefix(inner, outer) || len(inner) == len(outer) || lineOf(f.File, with.Header.End) == lineOf(f.File, with.Body[0].Range().Start) {
 		return TextEdit{}, false

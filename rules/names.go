@@ -122,6 +122,11 @@ func (x *fileIndex) lookup(name string, from *pyscan.Function) (b *binding, wher
 		if b := x.scopes[f][name]; b != nil {
 			return b, f
 		}
+		if x.edit != nil && !x.edit.owns(f) {
+			if b := x.edit.base.scopes[f][name]; b != nil {
+				return b, f
+			}
+		}
 	}
 	return nil, nil
 }

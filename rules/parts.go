@@ -17,18 +17,22 @@ type link struct {
 
 // number gives the sites their places once all are there.
 func (t *Tree) number() {
-	t.first = make([]int32, len(t.File.Text)+1)
+	size := len(t.File.Text)
+	if t.base != nil {
+		size = t.index.edit.patch.New.Len()
+	}
+	t.first = make([]int32, size+1)
 	t.links = make([]link, len(t.Sites))
 	for i, s := range t.Sites {
 		s.at, s.end = int32(i), int32(i+1)
-		if start := s.Node.Range().Start; start >= 0 && start < len(t.first) {
+		if start := s.Node.Range().Start - t.origin; start >= 0 && start < len(t.first) {
 			t.links[i] = link{s.Node, t.first[start]}
 			t.first[start] = int32(i + 1)
 		}
 	}
 	t.listCallees()
 	for i := len(t.Sites) - 1; i >= 0; i-- {
-		if s := t.Sites[i]; s.Parent != nil {
+		if s := t.Sites[i]; s.Parent != nil && t.holds(s.Parent) {
 			s.Parent.end = max(s.Parent.end, s.end)
 		}
 	}
@@ -36,10 +40,18 @@ func (t *Tree) number() {
 
 // Site returns a node's site, nil for nodes of other files.
 func (t *Tree) Site(n pyscan.Node) *Site {
+	s := t.ownSite(n)
+	if s == nil && t.base != nil {
+		s = t.base.Site(n)
+	}
+	return s
+}
+
+func (t *Tree) ownSite(n pyscan.Node) *Site {
 	if n == nil {
 		return nil
 	}
-	start := n.Range().Start
+	start := n.Range().Start - t.origin
 	if start < 0 || start >= len(t.first) {
 		return nil
 	}
@@ -51,8 +63,18 @@ func (t *Tree) Site(n pyscan.Node) *Site {
 	return nil
 }
 
+// holds tells whether a site is the tree's own, not of the tree it was put in front of.
+func (t *Tree) holds(s *Site) bool {
+	return t.base == nil || int(s.at) < len(t.Sites) && t.Sites[s.at] == s
+}
+
 // below are a site and the sites under it.
-func (t *Tree) below(s *Site) []*Site { return t.Sites[s.at:s.end] }
+func (t *Tree) below(s *Site) []*Site {
+	if !t.holds(s) {
+		return t.base.below(s)
+	}
+	return t.Sites[s.at:s.end]
+}
 
 // in are the sites that run in a function (Site.Def), callsIn the calls among them.
 func (t *Tree) in(fn *pyscan.Function) []*Site { return t.functionParts(fn).sites }
@@ -79,11 +101,14 @@ func (t *Tree) calleeAfter(s *Site) int {
 type functionPart struct{ sites, calls []*Site }
 
 func (t *Tree) functionParts(fn *pyscan.Function) functionPart {
+	if t.outside(fn) {
+		return t.base.functionParts(fn)
+	}
 	t.partsOnce.Do(func() {
 		t.parts = make([]functionPart, len(t.File.Functions))
 		sizes := make([]int32, len(t.parts))
 		for _, s := range t.Sites {
-			if def := s.Def(); def != nil {
+			if def := s.Def(); def != nil && !t.outside(def) {
 				sizes[def.Index]++
 			}
 		}
@@ -93,7 +118,7 @@ func (t *Tree) functionParts(fn *pyscan.Function) functionPart {
 		}
 		for _, s := range t.Sites {
 			def := s.Def()
-			if def == nil {
+			if def == nil || t.outside(def) {
 				continue
 			}
 			p := &t.parts[def.Index]
@@ -119,5 +144,20 @@ func (t *Tree) named(id string) []*Site {
 			}
 		}
 	})
+	if t.base != nil {
+		return t.namedAround(id)
+	}
 	return t.names[id]
+}
+
+// namedAround are the sites of a name in changed definitions and in what is around them.
+func (t *Tree) namedAround(id string) []*Site {
+	var out []*Site
+	old := t.index.edit.patch.Old
+	for _, s := range t.base.named(id) {
+		if !old.Contains(s.Range().Start) {
+			out = append(out, s)
+		}
+	}
+	return append(out, t.names[id]...)
 }

@@ -361,6 +361,9 @@ func lastName(e pyscan.Expr) string {
 
 // Text is a node's source.
 func (t *Tree) Text(n pyscan.Node) string {
+	if !t.own(n) {
+		return t.base.Text(n)
+	}
 	r := n.Range()
 	return t.File.Text[r.Start:r.End]
 }

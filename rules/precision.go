@@ -2,7 +2,6 @@ package rules
 
 import (
 	"regexp"
-	"sort"
 	"strings"
 
 	"stepline/pyscan"
@@ -67,17 +66,19 @@ func (f *Facts) FullPrecisionTraining() *Site {
 		!f.MentionsInProject("Linear(", "Transformer", "Attention", "from_pretrained", "LSTM(", "GRU(", "matmul", "einsum") {
 		return nil
 	}
-	files := append([]*fileIndex(nil), f.project.files...)
-	sort.Slice(files, func(i, j int) bool { return files[i].file.Path < files[j].file.Path })
-	for _, x := range files {
+	for _, x := range f.project.byPath() {
 		if testPath.MatchString(x.file.Path) || !x.mentions("cuda", "device") || !x.mentions("backward(") {
 			continue
 		}
-		for _, s := range x.ready().tree.Sites {
+		for _, s := range f.eachSite(x) {
 			switch s.Node.(type) {
 			case *pyscan.For, *pyscan.While:
-				if f.analysis.stepLoop(x, s) && !f.analysis.evaluation(x, s) {
-					if x == f.index {
+				in := x
+				if f.own(s.Node) {
+					in = f.index
+				}
+				if f.analysis.stepLoop(in, s) && !f.analysis.evaluation(in, s) {
+					if in == f.index && f.own(s.Node) {
 						return s
 					}
 					return nil
@@ -110,13 +111,29 @@ func (f *Facts) NameIsTorch(name string) bool {
 	return b != nil && b.path == "torch"
 }
 
+// autocasts are the calls of the file that make an autocast context.
+func (f *Facts) autocasts() []*Site {
+	if !f.autocastsDone {
+		f.autocastsDone = true
+		for _, s := range f.Calls {
+			if f.AutocastCall(s.Call()) != nil {
+				f.autocastCalls = append(f.autocastCalls, s)
+			}
+		}
+		if e := f.project.edit; e != nil {
+			f.autocastCalls = e.joined(f.before.autocasts(), f.autocastCalls)
+		}
+	}
+	return f.autocastCalls
+}
+
 // AutocastTypes are the types the file's autocast contexts use: "float16", "bfloat16", "?" for one that is not written out.
 // The default type on CUDA is float16.
 func (f *Facts) AutocastTypes() map[string]bool {
 	out := map[string]bool{}
-	for _, s := range f.Calls {
-		call := f.AutocastCall(s.Call())
-		if call == nil || f.AutocastOff(call) {
+	for _, s := range f.autocasts() {
+		call := s.Call()
+		if f.AutocastOff(call) {
 			continue
 		}
 		position := 1

@@ -276,6 +276,9 @@ func (f *Facts) iteratesLoader(x *fileIndex, e pyscan.Expr) bool {
 // AppendToLoop is the edit that adds a statement at the end of a loop's body; ok is false where some turns leave before the end.
 func (f *Facts) AppendToLoop(loop *Site, statement string) (edit TextEdit, ok bool) {
 	body := f.LoopBody(loop)
+	if len(body) == 0 {
+		return TextEdit{}, false
+	}
 	last := f.Site(body[len(body)-1])
 	for _, s := range f.below(loop) {
 		if simple, isSimple := s.Node.(*pyscan.Simple); isSimple && simple.Keyword == "continue" && enclosingLoop(s) == loop {

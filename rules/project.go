@@ -26,9 +26,17 @@ type Project struct {
 	// texts keeps how many files hold a text that mentions was asked for, calls what callsOf answered.
 	texts, calls sync.Map
 
+	// sorted are the files by path, made on first use.
+	sortedOnce sync.Once
+	sorted     []*fileIndex
+
 	// idle holds data flows between runs: what they know about a project that never changes stays true.
 	idleMu sync.Mutex
 	idle   []*analysis
+
+	// edit is set in a project with changed definitions of one of its files (see edit.go); before is the project without them.
+	edit   *edit
+	before *Project
 
 	// compiled is what torch.compile traces, found on first use.
 	compiledOnce sync.Once
@@ -83,11 +91,21 @@ type nameIndex struct {
 
 // calling lists the files that may call a name.
 func (p *Project) calling(name string) []*fileIndex {
+	if p.edit != nil {
+		out := p.before.calling(name)
+		if len(p.edit.index.ready().calls[name]) > 0 {
+			out = append(slices.Clone(out), p.edit.index)
+		}
+		return out
+	}
 	return p.named(name, func(n *nameIndex) map[string][]*fileIndex { return n.callers }, func(x *fileIndex) bool { return len(x.calls[name]) > 0 })
 }
 
 // defining lists the files once per function they define of that name.
 func (p *Project) defining(name string) int {
+	if p.edit != nil {
+		return p.before.defining(name)
+	}
 	n := 0
 	seen := map[*fileIndex]bool{}
 	for _, x := range p.named(name, func(n *nameIndex) map[string][]*fileIndex { return n.defs }, func(x *fileIndex) bool { return true }) {
@@ -199,8 +217,22 @@ func (p *Project) Files() []*pyscan.File {
 	return out
 }
 
+// byPath are the files in the order of their paths.
+func (p *Project) byPath() []*fileIndex {
+	if p.edit != nil {
+		return p.before.byPath()
+	}
+	p.sortedOnce.Do(func() {
+		p.sorted = slices.SortedFunc(slices.Values(p.files), func(a, b *fileIndex) int { return strings.Compare(a.file.Path, b.file.Path) })
+	})
+	return p.sorted
+}
+
 // index is the file's index, of the project or a lone one.
 func (p *Project) index(file *pyscan.File) *fileIndex {
+	if p.edit != nil && p.edit.index.file == file {
+		return p.edit.index
+	}
 	if x := p.paths[file.Path]; x != nil && x.file == file {
 		return x
 	}
@@ -215,6 +247,7 @@ type fileIndex struct {
 	torch    bool // mentions torch at all
 
 	texts sync.Map // what find answered
+	edit  *edit    // set where this indexes changed definitions alone
 
 	once   sync.Once
 	tree   *Tree
@@ -247,8 +280,12 @@ func newFileIndex(f *pyscan.File, before *fileIndex) *fileIndex {
 // ready builds the index on first use.
 func (x *fileIndex) ready() *fileIndex {
 	x.once.Do(func() {
-		x.tree = NewTree(x.file)
-		x.tree.index = x
+		if x.edit != nil {
+			x.buildEdit()
+		} else {
+			x.tree = NewTree(x.file)
+			x.tree.index = x
+		}
 		x.scopes = scopesOf(x.tree)
 		x.calls = map[string][]*Site{}
 		for _, c := range x.tree.Calls {
@@ -333,6 +370,10 @@ func (d definition) ok() bool { return d.index != nil }
 
 // define finds the project's definition an expression names: a function, a class, or a module.
 func (p *Project) define(x *fileIndex, e pyscan.Expr, from *pyscan.Function, depth int) definition {
+	return p.settled(p.findDefinition(x, e, from, depth))
+}
+
+func (p *Project) findDefinition(x *fileIndex, e pyscan.Expr, from *pyscan.Function, depth int) definition {
 	if depth > 6 {
 		return definition{}
 	}
@@ -396,7 +437,8 @@ func (p *Project) member(m *fileIndex, name string, depth int) definition {
 func (p *Project) method(c definition, name string, depth int) (*pyscan.Function, *fileIndex) {
 	for _, m := range c.class.Methods {
 		if m.Name == name {
-			return m, c.index
+			d := p.settled(definition{index: c.index, def: m})
+			return d.def, d.index
 		}
 	}
 	if depth > 8 {
@@ -439,6 +481,9 @@ func (p *Project) basePaths(c definition, depth int) []string {
 
 // mentions reports whether any file of the project holds a text.
 func (p *Project) mentions(text string) bool {
+	if p.edit != nil {
+		return p.mentionsEdited(text)
+	}
 	if known, ok := p.texts.Load(text); ok {
 		return known.(int) > 0
 	}

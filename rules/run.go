@@ -9,47 +9,20 @@ type Result struct {
 
 // Run lints one file with the rules of list that the configuration selects, applies suppressions, reports unused ones,
 // prices the findings when a trace is loaded, and sorts them. A rule that panics is reported as a finding of severity
-// error on the file's first byte, and the others go on: one bad rule must not take the editor down.
+// error on the file's first byte (in a file that parses), and the others go on: one bad rule must not take the editor down.
 func Run(list []*Rule, target Target, config Config) Result {
-	facts := newFacts(target, config)
-	defer facts.project.giveBack(facts.analysis)
-	var findings []Finding
-	ran := map[*Rule]bool{}
-	for _, r := range list {
-		if !config.Enabled(r, target.File.Path) {
-			continue
-		}
-		ran[r] = true
-		if !facts.applies(r) {
-			continue
-		}
-		runRule(r, facts, &findings)
-	}
-	comments := suppressionsOf(facts.Tree)
-	findings = suppress(facts.Tree, comments, findings)
-	if config.Enabled(unusedSuppression, target.File.Path) {
-		findings = append(findings, unusedFindings(facts.Tree, comments, list, func(r *Rule) bool { return ran[r] })...)
-	}
-	for i := range findings {
-		if s := config.severityOf(findings[i].Rule); s != SeverityDefault {
-			findings[i].Severity = s
-		}
-	}
-	if target.Costs != nil {
-		below := config.RefutedBelow
-		if below == 0 {
-			below = DefaultRefutedBelow
-		}
-		price(target.Costs, below, findings)
-	}
-	SortFindings(findings)
-	return Result{Findings: findings}
+	result, live := RunLive(list, target, config)
+	live.close()
+	return result
 }
 
 func runRule(r *Rule, facts *Facts, findings *[]Finding) {
 	before := len(*findings)
 	defer func() {
-		if trouble := recover(); trouble != nil {
+		trouble := recover()
+		if trouble != nil && len(facts.File.SyntaxErrors) > 0 {
+			*findings = (*findings)[:before] // half a statement that no rule has seen the like of yet
+		} else if trouble != nil {
 			*findings = append((*findings)[:before], Finding{
 				Rule: r, File: facts.File, Severity: Error,
 				Message: fmt.Sprintf("rule %s failed on this file (%v): please report it; the other rules ran", r.ID, trouble),

@@ -109,6 +109,9 @@ func enclosingLoop(s *Site) *Site {
 // stepLoop reports whether a loop trains a step per turn: it holds backward() or an optimizer step, or calls a function that
 // makes one step, in no loop inside it. A loop over epochs around such a loop is none.
 func (a *analysis) stepLoop(x *fileIndex, loop *Site) bool {
+	if a.before != nil && x != a.project.edit.index {
+		return a.before.stepLoop(x, loop)
+	}
 	if known, ok := a.stepLoops[loop]; ok {
 		return known
 	}
@@ -170,12 +173,18 @@ func (a *analysis) holdsStepLoop(d definition, calls int) bool {
 // oneStep reports whether a function makes one training step when called: backward() or an optimizer step outside its loops,
 // in itself or in what it calls there.
 func (a *analysis) oneStep(d definition) bool {
+	if x, fn, other := a.elsewhere(d.index, d.def); other {
+		return a.before.oneStep(definition{index: x, def: fn})
+	}
 	if known, ok := a.oneSteps[d.def]; ok {
 		return known
 	}
 	seen := map[*pyscan.Function]bool{}
 	var search func(d definition) bool
 	search = func(d definition) bool {
+		if x, fn, other := a.elsewhere(d.index, d.def); other {
+			return a.before.oneStep(definition{index: x, def: fn})
+		}
 		if known, ok := a.oneSteps[d.def]; ok {
 			return known
 		}
@@ -210,6 +219,9 @@ func (a *analysis) oneStep(d definition) bool {
 
 // mayTrain reports whether a function of that name may make a training step; false is certain.
 func (p *Project) mayTrain(name string) bool {
+	if p.edit != nil {
+		return p.before.mayTrain(name) || p.edit.trains(name)
+	}
 	p.trainOnce.Do(func() {
 		p.calling("") // makes the index
 		p.training = p.names.training
@@ -261,4 +273,14 @@ func trainingNames(files []*fileIndex, known map[string]bool) map[string]bool {
 		}
 	}
 	return out
+}
+
+// trains tells whether one of the changed definitions of that name holds a training call.
+func (e *edit) trains(name string) bool {
+	for fn := range e.index.ready().loopInfo().functions {
+		if fn.Name == name {
+			return true
+		}
+	}
+	return false
 }

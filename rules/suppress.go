@@ -90,10 +90,10 @@ func saysNoqa(text string) bool {
 	return false
 }
 
-// suppressionsOf finds the ignore comments of a file. Look-alikes inside string literals are none.
-func suppressionsOf(t *Tree) []*suppression {
-	text := t.File.Text
-	if !t.index.mentions("stepline:") && !saysNoqa(text) {
+// suppressionsOf finds the ignore comments in a part of a file. Look-alikes inside string literals are none.
+func suppressionsOf(t *Tree, part pyscan.Span) []*suppression {
+	text := t.File.Text[:part.End]
+	if !strings.Contains(text[part.Start:], "stepline:") && !saysNoqa(text[part.Start:]) {
 		return nil
 	}
 	strs := stringSpans(t)
@@ -101,7 +101,7 @@ func suppressionsOf(t *Tree) []*suppression {
 		return slices.ContainsFunc(strs, func(s pyscan.Span) bool { return s.Contains(offset) })
 	}
 	var out []*suppression
-	for _, m := range steplineComment.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range matchesIn(steplineComment, text, part.Start) {
 		if inString(m[0]) {
 			continue
 		}
@@ -109,7 +109,7 @@ func suppressionsOf(t *Tree) []*suppression {
 		s.read(text, m[4], m[5])
 		out = append(out, s)
 	}
-	for _, m := range noqaComment.FindAllStringSubmatchIndex(text, -1) {
+	for _, m := range matchesIn(noqaComment, text, part.Start) {
 		if inString(m[0]) {
 			continue
 		}
@@ -122,6 +122,19 @@ func suppressionsOf(t *Tree) []*suppression {
 	}
 	slices.SortFunc(out, func(a, b *suppression) int { return a.comment.Start - b.comment.Start })
 	return out
+}
+
+// matchesIn are a pattern's matches in a text from an offset on.
+func matchesIn(pattern *regexp.Regexp, text string, from int) [][]int {
+	matches := pattern.FindAllStringSubmatchIndex(text[from:], -1)
+	for _, m := range matches {
+		for i := range m {
+			if m[i] >= 0 {
+				m[i] += from
+			}
+		}
+	}
+	return matches
 }
 
 func (s *suppression) read(text string, start, end int) {

@@ -12,7 +12,12 @@ func (x *fileIndex) find(text string) int {
 	if known, ok := x.texts.Load(text); ok {
 		return known.(int)
 	}
-	at := strings.Index(x.file.Text, text)
+	at := -1
+	if x.edit != nil {
+		at = x.findEdited(text)
+	} else {
+		at = strings.Index(x.file.Text, text)
+	}
 	x.texts.Store(text, at)
 	return at
 }

@@ -179,12 +179,12 @@ func (f *Facts) BehindNoneTest(s *Site) bool {
 
 // ClassMentions reports whether a class's source holds a text.
 func (f *Facts) ClassMentions(c *pyscan.Class, text string) bool {
-	return strings.Contains(f.File.Text[c.Start:c.End], text)
+	return strings.Contains(f.within(c).Text[c.Start:c.End], text)
 }
 
 // AfterSuperInit is where a line can be inserted behind `super().__init__()` of a class, with its indentation; −1 if there is none.
 func (f *Facts) AfterSuperInit(c *pyscan.Class) (offset int, indent string) {
-	for _, m := range c.Methods {
+	for _, m := range f.methods(c) {
 		if m.Name != "__init__" {
 			continue
 		}

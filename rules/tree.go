@@ -50,9 +50,12 @@ type Tree struct {
 	Sites []*Site
 	Calls []*Site    // sites whose Node is *pyscan.Call
 	index *fileIndex // set by it
-	// first holds, by the offset where a node starts, one more than the last site that starts there.
-	first []int32
-	links []link // by Site.at
+	// base is the tree of the whole file before an edit, where this is the tree of the changed definitions alone; nil elsewhere.
+	base *Tree
+	// first holds, by the offset where a node starts (from origin), one more than the last site that starts there.
+	first  []int32
+	origin int
+	links  []link // by Site.at
 	// callees are the sites of what Calls call.
 	callees []*Site
 	// parts and names serve in, callsIn and named; made on first use.

@@ -84,7 +84,7 @@ func argument(p *rules.Pass, at *rules.Site, hot *rules.Heat, by *rules.Compiled
 		Message:  fmt.Sprintf("the size of `%s` changes with `%s`, and `%s` is compiled again when it first does: compile with `dynamic=True`, or call `torch._dynamo.mark_dynamic` on it", p.Line(arg), p.Line(size.From), by.Name),
 		Related:  []rules.Related{{File: p.File, Span: made.Range(), Message: "made with this size"}, by.Related()},
 	}
-	if isCall && by.File == p.File {
+	if isCall && by.File.Path == p.File.Path {
 		f.Fixes = []rules.Fix{{Title: "Compile with `dynamic=True`", Safety: rules.Unsafe, Edits: []rules.TextEdit{p.Tree.AddKeyword(compile, "dynamic=True")}}}
 	}
 	p.ReportHot(site, hot, f, rules.NotPeriodic)

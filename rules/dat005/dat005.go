@@ -64,16 +64,12 @@ func check(p *rules.Pass) {
 			if !p.SingleProcess(l) || l.ForEvaluation() {
 				continue
 			}
-			where := fmt.Sprintf("line %d", l.Tree.LineNumber(l.Call))
-			if l.File != p.File {
-				where = fmt.Sprintf("%s:%d", l.File.Path, l.Tree.LineNumber(l.Call))
-			}
 			proof := "has no workers"
 			if w, _ := l.Workers(); w == rules.WorkersUnknown {
 				proof = "ran without workers in the trace"
 			}
 			p.ReportHot(at, item, rules.Finding{
-				Message: fmt.Sprintf("`%s` decodes in the training process: the DataLoader at %s %s, so the GPU waits for every %s", p.Line(at), where, proof, what(path)),
+				Message: fmt.Sprintf("`%s` decodes in the training process: the DataLoader at %s %s, so the GPU waits for every %s", p.Line(at), p.PlaceOf(l), proof, what(path)),
 				Related: []rules.Related{{File: l.File, Span: l.Call.Span, Message: "the loader without workers"}},
 			}, rules.NotPeriodic)
 			break

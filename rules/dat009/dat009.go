@@ -50,7 +50,7 @@ func check(p *rules.Pass) {
 func fixes(p *rules.Pass, at, epochs *rules.Site) []rules.Fix {
 	name := p.BoundName(at)
 	loop, ok := epochs.Node.(*pyscan.For)
-	if !ok || name == "" {
+	if !ok || name == "" || len(loop.Body) == 0 {
 		return nil
 	}
 	epoch, ok := loop.Target.(*pyscan.Name)

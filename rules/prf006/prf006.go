@@ -36,7 +36,10 @@ func check(p *rules.Pass) {
 	surplus := 0 // pops of functions that pop more than they push: another function's ranges end there
 	order := []*pyscan.Function{}
 	count := map[*pyscan.Function]int{}
-	for _, at := range p.Tree.Calls {
+	if !p.Mentions("range_push", "push_range") {
+		return
+	}
+	for _, at := range p.FileCalls() {
 		path := p.Resolve(at.Call().Func)
 		def := at.Def()
 		switch {

@@ -51,11 +51,8 @@ func checkBatch(p *rules.Pass, at *rules.Site, l *rules.LoaderCall) {
 		return
 	}
 	f := rules.Finding{
-		Message: fmt.Sprintf("`%s` copies a batch from ordinary host memory: the loader at line %d has no `pin_memory=True`, so the host waits for the copy", p.Line(at), l.Tree.LineNumber(l.Call)),
+		Message: fmt.Sprintf("`%s` copies a batch from ordinary host memory: the loader at %s has no `pin_memory=True`, so the host waits for the copy", p.Line(at), p.PlaceOf(l)),
 		Related: []rules.Related{{File: l.File, Span: l.Call.Span, Message: "the loader"}},
-	}
-	if l.File != p.File {
-		f.Message = fmt.Sprintf("`%s` copies a batch from ordinary host memory: the loader at %s:%d has no `pin_memory=True`, so the host waits for the copy", p.Line(at), l.File.Path, l.Tree.LineNumber(l.Call))
 	}
 	if p.SingleProcess(l) { // the main thread would pin: it saves less
 		f.Severity = rules.Info

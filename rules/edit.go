@@ -1,0 +1,341 @@
+package rules
+
+import (
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"stepline/pyscan"
+)
+
+// While somebody types, one function changes and the rest of the file stays. An edit sees the changed definitions as a small
+// file of their own, in front of the index that was made before: they have their own tree, scopes and data flow, and everything
+// else (the names around them, their callers, what other functions return) is taken as it was found before the edit. What it
+// finds in the changed definitions is what a run over the whole file would find, but for what their change changes elsewhere
+// and what comes back from there; the next run over the whole file sees that.
+
+// edit ties the index of changed definitions to the one of the file before.
+type edit struct {
+	patch *pyscan.Patch
+	index *fileIndex // of the changed definitions
+	base  *fileIndex // of the whole file before the edit
+	// newOf and oldOf pair functions of the changed definitions, newClass and oldClass their classes, by their names.
+	newOf, oldOf       map[*pyscan.Function]*pyscan.Function
+	newClass, oldClass map[*pyscan.Class]*pyscan.Class
+}
+
+// newEdit makes the index of changed definitions; base is the file's before the edit.
+func newEdit(base *fileIndex, patch *pyscan.Patch) *edit {
+	e := &edit{patch: patch, base: base.ready()}
+	x := &fileIndex{file: patch.File, module: base.module, edit: e}
+	e.index = x
+	e.pair()
+	x.namesGPU, x.torch = x.mentions(gpuWords...), x.mentions("torch", "lightning")
+	return e
+}
+
+// pair finds which function of the changed definitions is which of before: by qualified name and order.
+func (e *edit) pair() {
+	e.newOf, e.oldOf = map[*pyscan.Function]*pyscan.Function{}, map[*pyscan.Function]*pyscan.Function{}
+	e.newClass, e.oldClass = map[*pyscan.Class]*pyscan.Class{}, map[*pyscan.Class]*pyscan.Class{}
+	type nth struct {
+		name string
+		n    int
+	}
+	functions, count := map[nth]*pyscan.Function{}, map[string]int{}
+	for _, fn := range e.base.file.Functions[1:] {
+		if e.patch.Old.Covers(fn.Span) {
+			functions[nth{fn.QualName, count[fn.QualName]}] = fn
+			count[fn.QualName]++
+		}
+	}
+	clear(count)
+	for _, fn := range e.patch.File.Functions[1:] {
+		if old := functions[nth{fn.QualName, count[fn.QualName]}]; old != nil {
+			e.newOf[old], e.oldOf[fn] = fn, old
+		}
+		count[fn.QualName]++
+	}
+	classes := map[string]*pyscan.Class{}
+	for _, c := range e.base.file.Classes {
+		if e.patch.Old.Covers(c.Span) {
+			classes[c.QualName] = c
+		}
+	}
+	for _, c := range e.patch.File.Classes {
+		if old := classes[c.QualName]; old != nil {
+			e.newClass[old], e.oldClass[c] = c, old
+		}
+	}
+}
+
+// owns tells whether a function belongs to the changed definitions as they are now.
+func (e *edit) owns(fn *pyscan.Function) bool {
+	list := e.patch.File.Functions
+	return fn != nil && fn.Index > 0 && fn.Index < len(list) && list[fn.Index] == fn
+}
+
+func (e *edit) ownsClass(c *pyscan.Class) bool {
+	list := e.patch.File.Classes
+	return c != nil && c.Index < len(list) && list[c.Index] == c
+}
+
+// function is the index a function belongs to, and what it is now if it was changed.
+func (e *edit) function(x *fileIndex, fn *pyscan.Function) (*fileIndex, *pyscan.Function) {
+	switch {
+	case e.newOf[fn] != nil:
+		return e.index, e.newOf[fn]
+	case x == e.index && !e.owns(fn):
+		return e.base, fn
+	}
+	return x, fn
+}
+
+func (e *edit) class(x *fileIndex, c *pyscan.Class) (*fileIndex, *pyscan.Class) {
+	switch {
+	case e.newClass[c] != nil:
+		return e.index, e.newClass[c]
+	case x == e.index && !e.ownsClass(c):
+		return e.base, c
+	}
+	return x, c
+}
+
+// settled is a definition as it is after the edit, with the index it belongs to.
+func (p *Project) settled(d definition) definition {
+	if p.edit == nil {
+		return d
+	}
+	switch {
+	case d.def != nil:
+		d.index, d.def = p.edit.function(d.index, d.def)
+	case d.class != nil:
+		d.index, d.class = p.edit.class(d.index, d.class)
+	case d.module == p.edit.index:
+		d.index, d.module = p.edit.base, p.edit.base
+	}
+	return d
+}
+
+// withEdit is the project with definitions of one of its files changed. It shares everything else with the project before.
+func (p *Project) withEdit(e *edit) *Project {
+	return &Project{files: p.files, paths: p.paths, names: p.names, changed: p.changed, modules: p.modules, before: p, edit: e}
+}
+
+// buildEdit builds an edited index: the tree hangs below the class the definitions stand in, if any.
+func (x *fileIndex) buildEdit() {
+	e := x.edit
+	file := e.patch.File
+	t := &Tree{File: file, base: e.base.tree, origin: e.patch.New.Start, Sites: make([]*Site, 0, e.patch.New.Len()/8), index: x}
+	b := treeBuilder{tree: t}
+	within := file.Module
+	var parent *Site
+	if c := e.patch.Class; c != nil {
+		within = c.Parent
+		parent = e.base.classSite(c)
+	}
+	b.stmts(e.patch.After, parent, RoleBody, within, e.patch.Class)
+	t.number()
+	x.tree = t
+}
+
+// classSite is the statement that defines a class.
+func (x *fileIndex) classSite(c *pyscan.Class) *Site {
+	for i := x.tree.first[c.Start]; i > 0; i = x.tree.links[i-1].before {
+		if def, ok := x.tree.links[i-1].node.(*pyscan.ClassDef); ok && def.Class == c {
+			return x.tree.Sites[i-1]
+		}
+	}
+	return nil
+}
+
+// own tells whether a node belongs to the tree itself, not to the one it was put in front of.
+func (t *Tree) own(n pyscan.Node) bool {
+	if t.base == nil {
+		return true
+	}
+	switch n.(type) {
+	case pyscan.Expr, pyscan.Stmt:
+		return t.ownSite(n) != nil
+	}
+	new := t.index.edit.patch.New
+	return new.Covers(n.Range())
+}
+
+// outside tells whether a function's sites are in the tree that this one was put in front of.
+func (t *Tree) outside(fn *pyscan.Function) bool { return t.base != nil && !t.index.edit.owns(fn) }
+
+// findEdited is find in an edited index: only the changed definitions are searched.
+func (x *fileIndex) findEdited(text string) int {
+	patch := x.edit.patch
+	from, to := max(0, patch.New.Start-len(text)+1), min(len(x.file.Text), patch.New.End+len(text)-1)
+	if at := strings.Index(x.file.Text[from:to], text); at >= 0 {
+		return from + at
+	}
+	at := x.edit.base.find(text)
+	if at < 0 {
+		return -1
+	}
+	if moved, ok := patch.ToNew(at); ok && strings.HasPrefix(x.file.Text[moved:], text) {
+		return moved
+	}
+	return strings.Index(x.file.Text, text) // it stood first in what was changed
+}
+
+// mentionsEdited is mentions in a project with an edit.
+func (p *Project) mentionsEdited(text string) bool {
+	if p.edit.index.mentions(text) {
+		return true
+	}
+	if !p.before.mentions(text) {
+		return false
+	}
+	holding, _ := p.before.texts.Load(text)
+	return !p.edit.base.mentions(text) || holding.(int) > 1
+}
+
+// within is the file whose text a class's positions are in.
+func (f *Facts) within(c *pyscan.Class) *pyscan.File {
+	if e := f.project.edit; e != nil && !e.ownsClass(c) {
+		return e.base.file
+	}
+	return f.File
+}
+
+// newEditAnalysis is the data flow of an edited project; before is the one of the project before the edit.
+func newEditAnalysis(p *Project, before *analysis) *analysis {
+	a := newAnalysis(p)
+	a.before = before
+	return a
+}
+
+// elsewhere tells that a question about a function is one for the analysis before the edit, with the index to ask it of.
+func (a *analysis) elsewhere(x *fileIndex, fn *pyscan.Function) (*fileIndex, *pyscan.Function, bool) {
+	if a.before == nil || fn == nil {
+		return x, fn, false
+	}
+	x, fn = a.project.edit.function(x, fn)
+	return x, fn, x != a.project.edit.index
+}
+
+// elsewhereClass is elsewhere for a class.
+func (a *analysis) elsewhereClass(d definition) (definition, bool) {
+	if a.before == nil || d.class == nil {
+		return d, false
+	}
+	d.index, d.class = a.project.edit.class(d.index, d.class)
+	return d, d.index != a.project.edit.index
+}
+
+// editedCallers are the calls of a changed function: those found before the edit, and those in the changed definitions.
+func (a *analysis) editedCallers(fn *pyscan.Function) []callSite {
+	e := a.project.edit
+	var out []callSite
+	if old := e.oldOf[fn]; old != nil {
+		for _, c := range a.before.callersOf(e.base, old) {
+			if c.index != e.base || !e.patch.Old.Contains(c.site.Range().Start) {
+				out = append(out, c)
+			}
+		}
+	}
+	name := fn.Name
+	if name == "__init__" && fn.Class != nil {
+		name = fn.Class.Name
+	}
+	for _, site := range e.index.ready().calls[name] {
+		callee := site.Call().Func
+		d := a.project.define(e.index, callee, site.Function, 0)
+		switch attr, isAttr := callee.(*pyscan.Attribute); {
+		case d.def == fn:
+			out = append(out, callSite{index: e.index, site: site})
+		case d.class != nil && d.class == fn.Class && fn.Name == "__init__":
+			out = append(out, callSite{index: e.index, site: site, skip: 1})
+		case isAttr && fn.Class != nil && isSelfName(attr.Value, selfOf(site.Def())) && methodClass(site.Def()) == fn.Class:
+			out = append(out, callSite{index: e.index, site: site, skip: 1})
+		}
+	}
+	return out
+}
+
+// FileCalls are all calls of the file in source order, also those outside the definitions that are looked at while one is edited.
+func (f *Facts) FileCalls() []*Site {
+	e := f.project.edit
+	if e == nil {
+		return f.Calls
+	}
+	return e.joined(e.base.tree.Calls, f.Calls)
+}
+
+// sitesOf are the sites within a class of the file.
+func (f *Facts) sitesOf(c *pyscan.Class) []*Site {
+	e := f.project.edit
+	if e == nil || e.ownsClass(c) {
+		return f.below(f.index.classSite(c))
+	}
+	around := e.base.tree.below(e.base.classSite(c))
+	if !c.Covers(e.patch.Old) && !e.patch.Old.Contains(max(c.Start, c.End-1)) {
+		return around
+	}
+	return e.joined(around, f.Sites)
+}
+
+// joined puts sites of the changed definitions in the place of those before.
+func (e *edit) joined(around, changed []*Site) []*Site {
+	from := siteFrom(around, e.patch.Old.Start)
+	to := siteFrom(around, e.patch.Old.End)
+	return slices.Concat(around[:from], changed, around[to:])
+}
+
+// siteFrom is the place of the first site that starts at an offset or behind it; sites are in source order.
+func siteFrom(sites []*Site, offset int) int {
+	i, _ := slices.BinarySearchFunc(sites, offset, func(s *Site, offset int) int { return s.Range().Start - offset })
+	return i
+}
+
+// methods are a class's methods as they are now.
+func (f *Facts) methods(c *pyscan.Class) []*pyscan.Function {
+	if f.project.edit == nil {
+		return c.Methods
+	}
+	out := make([]*pyscan.Function, len(c.Methods))
+	for i, m := range c.Methods {
+		out[i] = f.project.settled(definition{index: f.index, def: m}).def
+	}
+	return out
+}
+
+// eachSite yields the sites of a file in source order, those of the changed definitions as they are now.
+func (f *Facts) eachSite(x *fileIndex) iter.Seq2[int, *Site] {
+	sites := x.ready().tree.Sites
+	e := f.project.edit
+	if e == nil || x != e.base {
+		return slices.All(sites)
+	}
+	from, to := siteFrom(sites, e.patch.Old.Start), siteFrom(sites, e.patch.Old.End)
+	return func(yield func(int, *Site) bool) {
+		for _, part := range [][]*Site{sites[:from], e.index.tree.Sites, sites[to:]} {
+			for i, s := range part {
+				if !yield(i, s) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Mentions reports whether the file's text holds one of the texts.
+func (f *Facts) Mentions(texts ...string) bool { return f.index.mentions(texts...) }
+
+// PlaceOf is where a loader is made, in words: "line 12", or "loaders.py:12" in another file.
+func (f *Facts) PlaceOf(l *LoaderCall) string {
+	line := l.Tree.LineNumber(l.Call)
+	if e := f.project.edit; e != nil && l.Tree == e.base.tree {
+		at, _ := e.patch.ToNew(l.Call.Start)
+		line = f.File.Line(at)
+	}
+	if l.File.Path == f.File.Path {
+		return fmt.Sprintf("line %d", line)
+	}
+	return fmt.Sprintf("%s:%d", l.File.Path, line)
+}

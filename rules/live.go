@@ -1,0 +1,239 @@
+package rules
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"stepline/pyscan"
+)
+
+// Live lints a file that is being typed into: RunLive checks all of it once, Edited then only the definitions that an edit
+// changes. It is used by one goroutine at a time.
+type Live struct {
+	facts    *Facts
+	list     []*Rule // those that the configuration selects for the file
+	catalog  []*Rule
+	config   Config
+	findings []Finding
+	// fileWide are the ignore comments that speak for the whole file.
+	fileWide []*suppression
+}
+
+// RunLive is Run that goes on: edits of the file can be linted by what it found.
+func RunLive(list []*Rule, target Target, config Config) (Result, *Live) {
+	facts := newFacts(target, config)
+	l := &Live{facts: facts, catalog: list, config: config}
+	var found []Finding
+	for _, r := range list {
+		if !config.Enabled(r, target.File.Path) {
+			continue
+		}
+		l.list = append(l.list, r)
+		if facts.applies(r) {
+			runRule(r, facts, &found)
+		}
+	}
+	comments := suppressionsOf(facts.Tree, pyscan.Span{Start: 0, End: len(target.File.Text)})
+	for _, c := range comments {
+		if c.whole {
+			l.fileWide = append(l.fileWide, c)
+		}
+	}
+	l.findings = l.finish(facts, comments, comments, found)
+	return Result{Findings: l.findings}, l
+}
+
+// close gives back what a lint of other files can use.
+func (l *Live) close() { l.facts.project.giveBack(l.facts.analysis) }
+
+// finish applies suppressions, reports those of own that were of no use, prices the findings and sorts them.
+func (l *Live) finish(facts *Facts, comments, own []*suppression, found []Finding) []Finding {
+	found = suppress(facts.Tree, comments, found)
+	if l.config.Enabled(unusedSuppression, facts.File.Path) {
+		found = append(found, unusedFindings(facts.Tree, own, l.catalog, func(r *Rule) bool { return slices.Contains(l.list, r) })...)
+	}
+	for i := range found {
+		if s := l.config.severityOf(found[i].Rule); s != SeverityDefault {
+			found[i].Severity = s
+		}
+	}
+	if facts.Costs != nil {
+		below := l.config.RefutedBelow
+		if below == 0 {
+			below = DefaultRefutedBelow
+		}
+		price(facts.Costs, below, found)
+	}
+	SortFindings(found)
+	return found
+}
+
+// File is the model that the last full check was of: edits are patches of it.
+func (l *Live) File() *pyscan.File { return l.facts.File }
+
+// Edited are the findings of the file with a patch of File. Those in the changed definitions are found anew; the others are those
+// of the last full check, moved, so that what the edit changes about other definitions shows with the next full check only.
+// Fixes whose edits may be of another text than this one are left out. ok is false where only a full check can tell.
+func (l *Live) Edited(patch *pyscan.Patch) (findings []Finding, ok bool) {
+	if patch.Base != l.facts.File || !isIndexed(l.facts) {
+		return nil, false
+	}
+	e := newEdit(l.facts.index, patch)
+	facts := l.edited(e)
+	var found []Finding
+	for _, r := range l.list {
+		if !facts.applies(r) {
+			continue
+		}
+		if !tryRule(r, facts, &found) {
+			return nil, false
+		}
+	}
+	found = e.placed(found)
+	own := suppressionsOf(facts.Tree, patch.New)
+	found = l.finish(facts, append(slices.Clone(l.fileWide), own...), own, found)
+	out := make([]Finding, 0, len(l.findings)+len(found))
+	for i := range l.findings {
+		if f, stays := e.carried(&l.findings[i]); stays {
+			out = append(out, f)
+		}
+	}
+	out = append(out, found...)
+	SortFindings(out)
+	return out, true
+}
+
+func isIndexed(f *Facts) bool { return f.project.paths[f.File.Path] == f.index }
+
+// edited are the facts about changed definitions.
+func (l *Live) edited(e *edit) *Facts {
+	before := l.facts
+	project := before.project.withEdit(e)
+	e.index.ready()
+	f := &Facts{Tree: e.index.tree, Torch: before.Torch, Costs: before.Costs, index: e.index, before: before, project: project, analysis: newEditAnalysis(project, before.analysis)}
+	f.inTests = before.inTests
+	f.usesGPU = before.usesGPU || e.index.namesGPU
+	f.torch = before.torch || e.index.torch && (e.index.mentions("torch", "lightning") || !e.index.mentions(otherFrameworks...))
+	return f
+}
+
+// tryRule runs a rule; false if it panicked.
+func tryRule(r *Rule, facts *Facts, found *[]Finding) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	r.Check(&Pass{Facts: facts, rule: r, findings: found})
+	return true
+}
+
+// placed are the findings in changed definitions, with what they say of other places of the file where those are now.
+func (e *edit) placed(found []Finding) []Finding {
+	out := found[:0]
+	for _, f := range found {
+		if f.File == e.index.file && e.patch.New.Covers(f.Span) {
+			e.place(&f)
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func (e *edit) place(f *Finding) {
+	new := e.patch.New
+	f.Related = slices.Clone(f.Related)
+	for i := range f.Related {
+		if r := &f.Related[i]; r.File == e.base.file {
+			r.File = e.index.file
+			r.Span, _ = e.moved(r.Span)
+		}
+	}
+	f.Related = slices.DeleteFunc(f.Related, func(r Related) bool { return r.Span.Start < 0 })
+	f.Fixes = slices.DeleteFunc(slices.Clone(f.Fixes), func(x Fix) bool {
+		return slices.ContainsFunc(x.Edits, func(t TextEdit) bool { return t.File != e.index.file || !new.Covers(t.Span) })
+	})
+}
+
+// moved is where a span of the file before is now; its start is −1, and ok false, where it is gone.
+func (e *edit) moved(s pyscan.Span) (now pyscan.Span, ok bool) {
+	start, ok1 := e.patch.ToNew(s.Start)
+	end, ok2 := e.patch.ToNew(max(s.Start, s.End-1))
+	if !ok1 || !ok2 {
+		return pyscan.Span{Start: -1, End: -1}, false
+	}
+	return pyscan.Span{Start: start, End: max(start, end+s.End-max(s.Start, s.End-1))}, true
+}
+
+// carried is a finding of the last full check after the edit; false for what lay in the changed definitions.
+func (e *edit) carried(before *Finding) (f Finding, ok bool) {
+	f = *before
+	base, now := e.base.file, e.index.file
+	if f.File == base {
+		if f.Span, ok = e.moved(f.Span); !ok || e.patch.Old.Contains(before.Span.Start) {
+			return f, false
+		}
+		f.File = now
+	}
+	if f.MeasuredFile == nil && f.Measured != (pyscan.Span{}) {
+		f.Measured, _ = e.moved(f.Measured)
+	}
+	if len(f.Related) > 0 {
+		f.Related = make([]Related, 0, len(before.Related))
+		for _, r := range before.Related {
+			if r.File == base {
+				r.File = now
+				if r.Span, ok = e.moved(r.Span); !ok {
+					continue
+				}
+			}
+			f.Related = append(f.Related, r)
+		}
+	}
+	f.Fixes = e.carriedFixes(before.Fixes)
+	f.Message = e.renumber(f.Message)
+	return f, true
+}
+
+func (e *edit) carriedFixes(before []Fix) []Fix {
+	var out []Fix
+	for _, x := range before {
+		edits := make([]TextEdit, 0, len(x.Edits))
+		for _, t := range x.Edits {
+			if t.File == e.base.file {
+				t.File = e.index.file
+				var ok bool
+				if t.Span, ok = e.moved(t.Span); !ok {
+					break
+				}
+			}
+			edits = append(edits, t)
+		}
+		if len(edits) == len(x.Edits) {
+			x.Edits = edits
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+var lineInMessage = regexp.MustCompile(`\bline [0-9]+`)
+
+// renumber puts the line numbers of a message, which are those before the edit, right.
+func (e *edit) renumber(message string) string {
+	if e.patch.File.LineCount() == e.base.file.LineCount() {
+		return message
+	}
+	return lineInMessage.ReplaceAllStringFunc(message, func(text string) string {
+		n, err := strconv.Atoi(text[len("line "):])
+		line := e.base.file.LineText(n)
+		first := e.base.file.Lines().Start(n) + len(line) - len(strings.TrimLeft(line, " \t"))
+		start, ok := e.patch.ToNew(first)
+		if err != nil || !ok {
+			return text
+		}
+		return "line " + strconv.Itoa(e.patch.File.Line(start))
+	})
+}
