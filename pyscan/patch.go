@@ -16,6 +16,8 @@ type Patch struct {
 	File *File
 	// Old and New are the place of the edited definitions, with the blank lines and comments behind them, in the two texts.
 	Old, New Span
+	// Was and Is are what differs between the two texts.
+	Was, Is Span
 	// Class is the class whose body holds the definitions directly, nil at the top level.
 	Class *Class
 	// Before are the definitions (FunctionDef and ClassDef) of Base that the edit touches, After those in their place.
@@ -33,7 +35,7 @@ func (f *File) Patch(text string) (p *Patch, ok bool) {
 	if was.Len() == 0 && is.Len() == 0 {
 		return nil, false
 	}
-	p = &Patch{Base: f}
+	p = &Patch{Base: f, Was: was, Is: is}
 	columns := []int{0}
 	body, end := f.Module.Body, len(f.Text)
 	for {
@@ -260,15 +262,15 @@ func (p *parser) part(blocks int) bool {
 	return p.kind() == tokenEnd
 }
 
-// ToNew is the place in the new text of one in Base's. What lay in the edited definitions is put as near as can be; ok is false there.
+// ToNew is the place in the new text of one in Base's; ok is false for what is no longer there.
 func (p *Patch) ToNew(offset int) (moved int, ok bool) {
 	switch {
-	case offset < p.Old.Start:
+	case offset < p.Was.Start:
 		return offset, true
-	case offset >= p.Old.End:
-		return offset + p.New.End - p.Old.End, true
+	case offset >= p.Was.End:
+		return offset + p.Is.End - p.Was.End, true
 	}
-	return min(offset, p.New.End), false
+	return p.Is.Start, false
 }
 
 // Difference is what differs between two texts: the shortest stretch of each outside of which they are alike.
