@@ -5,8 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
 	"strings"
 	"time"
 
@@ -78,6 +78,8 @@ type LoadOptions struct {
 	CostsOnly bool
 	// BesideAlone accepts inputs without any trace among them: Loaded then has no ranks, and Beside says what they say.
 	BesideAlone bool
+	// Serving tells that this process answers somebody meanwhile; see load.Options.
+	Serving bool
 }
 
 // ErrTooMuchMemory is returned when loading would need more than trace.maxMemory.
@@ -100,7 +102,7 @@ func (w *Workspace) LoadTrace(ctx context.Context, traces []string, options Load
 			paths[i] = filepath.Join(w.root, t)
 		}
 	}
-	run, partial := load.Open(ctx, paths, load.Options{NoCache: options.NoCache, BesideAlone: options.BesideAlone, Progress: func(done, total int64) {
+	run, partial := load.Open(ctx, paths, load.Options{NoCache: options.NoCache, BesideAlone: options.BesideAlone, Serving: options.Serving, Progress: func(done, total int64) {
 		tell(Progress{Stage: "reading", DoneBytes: done, TotalBytes: total})
 	}})
 	if run == nil {
@@ -192,10 +194,10 @@ func (w *Workspace) boundMemory(ctx context.Context) (context.Context, func()) {
 		return ctx, func() {}
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	heap := func() int64 {
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		return int64(m.HeapAlloc)
+	heap := func() int64 { // runtime.ReadMemStats would stop the whole program twenty times a second
+		sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+		metrics.Read(sample)
+		return int64(sample[0].Value.Uint64())
 	}
 	before := heap()
 	done := make(chan struct{})

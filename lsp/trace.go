@@ -190,7 +190,7 @@ func (s *server) load(ctx context.Context, cancel context.CancelFunc, f *folder,
 		return nil, err
 	}
 	p := s.beginProgress(ctx, r.token, "stepline: loading "+traceNames(f, r.paths), cancel)
-	loaded, err := f.workspace.LoadTrace(ctx, r.paths, analysis.LoadOptions{Progress: p.at, Buffer: buffers, BesideAlone: true})
+	loaded, err := f.workspace.LoadTrace(ctx, r.paths, analysis.LoadOptions{Progress: p.at, Buffer: buffers, BesideAlone: true, Serving: true})
 	switch {
 	case loaded == nil && errors.Is(err, context.Canceled):
 		p.end("cancelled")

@@ -21,7 +21,7 @@ import (
 	"stepline/traceindex/nsys"
 )
 
-// largeBytes and immenseBytes are the sizes of inputs, unpacked, from which memory is kept tight for the rest of the process.
+// largeBytes and immenseBytes are the sizes of inputs, unpacked, from which memory is kept tight (gcPercent).
 // packedTimes is how many times larger than its gzip a trace usually is (10 to 25).
 const (
 	largeBytes   = 128 << 20
@@ -39,6 +39,24 @@ type Options struct {
 	NoCache bool
 	// BesideAlone accepts inputs without any trace among them, where they say something by themselves (Run.Beside).
 	BesideAlone bool
+	// Serving tells that this process answers somebody meanwhile, as a language server does: memory is kept less tight.
+	Serving bool
+}
+
+// gcPercent is how much memory may grow before it is collected, in per cent, from now on in this process; 0 leaves that as it is.
+// The heap of a large run is columns without pointers: a collection costs a command little, letting the heap double before one
+// costs the machine's memory. A language server's heap is models of source, which take long to go through: every collection of
+// it is a tenth of a second in which answers wait for a processor, and a large trace would set off ten of them.
+func gcPercent(textBytes int64, serving bool) int {
+	switch {
+	case textBytes > immenseBytes && serving:
+		return 50
+	case textBytes > immenseBytes:
+		return 5
+	case textBytes > largeBytes && !serving:
+		return 20
+	}
+	return 0
 }
 
 // Error is about one input that cannot be used; what is left of the run is opened all the same.
@@ -72,13 +90,8 @@ func Open(ctx context.Context, paths []string, opts Options) (*traceindex.Run, e
 			text += in.size * (packedTimes - 1)
 		}
 	}
-	// The heap of a large run is columns without pointers: a collection costs little, letting the heap double before one
-	// costs the machine's memory.
-	switch {
-	case text > immenseBytes:
-		debug.SetGCPercent(5)
-	case text > largeBytes:
-		debug.SetGCPercent(20)
+	if percent := gcPercent(text, opts.Serving); percent > 0 {
+		debug.SetGCPercent(percent)
 	}
 	progress := newProgress(opts.Progress, total)
 	indexes := make([][]*traceindex.Index, len(inputs))

@@ -334,3 +334,23 @@ func TestCancelledOpen(t *testing.T) {
 		t.Errorf("%v, %v", run, err)
 	}
 }
+
+// TestCollectionsKeepMemoryTight where a command opens large traces; a server that is asked meanwhile keeps its own pace with all but
+// immense ones.
+func TestCollectionsKeepMemoryTight(t *testing.T) {
+	for _, test := range []struct {
+		textBytes       int64
+		command, server int
+	}{
+		{100 << 20, 0, 0},
+		{250 << 20, 20, 0},
+		{2 << 30, 5, 50},
+	} {
+		if got := gcPercent(test.textBytes, false); got != test.command {
+			t.Errorf("%d bytes opened by a command: collected at %d %%, want %d %%", test.textBytes, got, test.command)
+		}
+		if got := gcPercent(test.textBytes, true); got != test.server {
+			t.Errorf("%d bytes opened by a server: collected at %d %%, want %d %%", test.textBytes, got, test.server)
+		}
+	}
+}
