@@ -17,6 +17,8 @@ type Live struct {
 	catalog  []*Rule
 	config   Config
 	findings []Finding
+	// footprints are those of definitions edited before, by their places.
+	footprints map[pyscan.Span]string
 	// fileWide are the ignore comments that speak for the whole file.
 	fileWide []*suppression
 }
@@ -74,14 +76,18 @@ func (l *Live) finish(facts *Facts, comments, own []*suppression, found []Findin
 func (l *Live) File() *pyscan.File { return l.facts.File }
 
 // Edited are the findings of the file with a patch of File. Those in the changed definitions are found anew; the others are those
-// of the last full check, moved, so that what the edit changes about other definitions shows with the next full check only.
-// Fixes whose edits may be of another text than this one are left out. ok is false where only a full check can tell.
+// of the last full check, moved. Fixes whose edits may be of another text than this one are left out. ok is false where the edit
+// may change what is found elsewhere: then only a full check can tell.
 func (l *Live) Edited(patch *pyscan.Patch) (findings []Finding, ok bool) {
 	if patch.Base != l.facts.File || !isIndexed(l.facts) {
 		return nil, false
 	}
 	e := newEdit(l.facts.index, patch)
 	facts := l.edited(e)
+	own := suppressionsOf(facts.Tree, patch.New)
+	if !l.sameFootprint(e, facts) || slices.ContainsFunc(own, func(c *suppression) bool { return c.whole }) {
+		return nil, false
+	}
 	var found []Finding
 	for _, r := range l.list {
 		if !facts.applies(r) {
@@ -92,7 +98,6 @@ func (l *Live) Edited(patch *pyscan.Patch) (findings []Finding, ok bool) {
 		}
 	}
 	found = e.placed(found)
-	own := suppressionsOf(facts.Tree, patch.New)
 	found = l.finish(facts, append(slices.Clone(l.fileWide), own...), own, found)
 	out := make([]Finding, 0, len(l.findings)+len(found))
 	for i := range l.findings {
@@ -223,7 +228,7 @@ var lineInMessage = regexp.MustCompile(`\bline [0-9]+`)
 
 // renumber puts the line numbers of a message, which are those before the edit, right.
 func (e *edit) renumber(message string) string {
-	if e.patch.File.LineCount() == e.base.file.LineCount() {
+	if e.patch.File.LineCount() == e.base.file.LineCount() || !strings.Contains(message, "line ") {
 		return message
 	}
 	return lineInMessage.ReplaceAllStringFunc(message, func(text string) string {

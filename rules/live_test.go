@@ -92,11 +92,10 @@ func TestEditedIsRun(t *testing.T) {
 	})
 }
 
-// TestEditedMostlyIsRun: whatever is typed or deleted in a function, Edited nearly always finds what Run finds. What it may miss is
-// what the edit changes for other functions.
-func TestEditedMostlyIsRun(t *testing.T) {
+// TestEditedIsRunOrNothing: whatever is typed or deleted in a function, Edited finds what Run finds, or says that it cannot tell.
+func TestEditedIsRunOrNothing(t *testing.T) {
 	files := editedFiles(t)
-	edits, alike := 0, 0
+	edits, told := 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		f := openLive(t, rapid.SampledFrom(files).Draw(t, "file"))
 		at, ok := f.statementPlace(t)
@@ -112,20 +111,22 @@ func TestEditedMostlyIsRun(t *testing.T) {
 		if !ok {
 			return
 		}
+		edits++
 		found, ok := f.live.Edited(patch)
 		if !ok {
-			t.Fatal("the edit could not be linted")
+			return
 		}
+		told++
 		for _, finding := range found {
 			checkPlaces(t, patch.File, finding)
 		}
-		edits++
-		if slices.Equal(described(rules.Result{Findings: withoutFixes(runFresh(next).Findings)}), described(rules.Result{Findings: withoutFixes(found)})) {
-			alike++
+		want, got := withoutFixes(runFresh(next).Findings), withoutFixes(found)
+		if diff := cmp.Diff(described(rules.Result{Findings: want}), described(rules.Result{Findings: got})); diff != "" {
+			t.Fatalf("%s: %q in place of %q (-Run +Edited):\n%s", f.name, next[patch.Is.Start:patch.Is.End], f.base.Text[patch.Was.Start:patch.Was.End], diff)
 		}
 	})
-	if edits == 0 || alike*100 < edits*90 {
-		t.Errorf("of %d edits %d gave the same findings", edits, alike)
+	if told*5 < edits {
+		t.Errorf("of %d edits only %d could be told about", edits, told)
 	}
 }
 

@@ -260,6 +260,10 @@ type fileIndex struct {
 	loopsOnce sync.Once
 	info      *loopInfo
 
+	// attributes are attributeNames, made on first use.
+	attributesOnce sync.Once
+	attributes     map[string]bool
+
 	halfOnce    sync.Once
 	halfImports string
 }
