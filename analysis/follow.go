@@ -40,13 +40,24 @@ func (m *LineMap) OldLine(line int) (old int, fresh bool) {
 	return p.line, p.fresh
 }
 
-// FollowLines maps the lines of statements from an older model of a file to a newer one.
-func FollowLines(older, newer *pyscan.File) *LineMap {
-	if older.Text == newer.Text {
+// FollowLines maps the lines of statements from an older model of a file to a newer one. For a newer one that models a part of its
+// text, it maps the lines of that part.
+func FollowLines(older, newer *pyscan.File) *LineMap { return newFollower(older).to(newer) }
+
+// follower keeps what it takes to follow the lines of one text to many newer ones.
+type follower struct {
+	older  *pyscan.File
+	bodies []*body
+}
+
+func newFollower(older *pyscan.File) *follower { return &follower{older: older, bodies: bodiesOf(older)} }
+
+func (f *follower) to(newer *pyscan.File) *LineMap {
+	if f.older.Text == newer.Text {
 		return &LineMap{same: true}
 	}
 	m := &LineMap{to: map[int]place{}, back: map[int]place{}}
-	olds, news := bodiesOf(older), bodiesOf(newer)
+	olds, news := f.bodies, bodiesOf(newer)
 	matched := matchBodies(olds, news)
 	for i, o := range olds {
 		j, ok := matched[i]
@@ -143,7 +154,7 @@ func (b *body) sameAs(o *body) bool {
 func bodiesOf(file *pyscan.File) []*body {
 	var all []*body
 	for _, fn := range file.Functions {
-		if fn.Comprehension != nil || fn.Value != nil {
+		if fn.Comprehension != nil || fn.Value != nil || file.Part && fn == file.Module {
 			continue
 		}
 		b := &body{function: fn}
@@ -200,6 +211,9 @@ func matchBodies(olds, news []*body) map[int]int {
 				break
 			}
 		}
+	}
+	if len(taken) == len(news) {
+		return matched
 	}
 	byBody := map[string][]int{}
 	for j, n := range news {

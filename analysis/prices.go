@@ -20,6 +20,7 @@ type traceCosts struct {
 
 	mu      sync.Mutex
 	sources map[string]*pyscan.File // at load, parsed when first asked for
+	follow  map[string]*follower
 	maps    map[*pyscan.File]*LineMap
 	// known are the prices asked for before: they cost a walk over the run's events and are asked for at every keystroke.
 	known map[string]knownPrice
@@ -33,7 +34,7 @@ type knownPrice struct {
 
 func newTraceCosts(l *Loaded) *traceCosts {
 	c := &traceCosts{loaded: l, byLine: map[string]map[int]*traceindex.LineCost{}, loader: loaderEvidence(l.Run), prices: diagnose.NewPrices(l.Attribution, l.Diagnosis),
-		sources: map[string]*pyscan.File{}, maps: map[*pyscan.File]*LineMap{}, known: map[string]knownPrice{}}
+		sources: map[string]*pyscan.File{}, follow: map[string]*follower{}, maps: map[*pyscan.File]*LineMap{}, known: map[string]knownPrice{}}
 	for path, file := range l.Attribution.Files {
 		c.sources[path] = file
 	}
@@ -70,7 +71,12 @@ func (c *traceCosts) lineMap(file *pyscan.File) *LineMap {
 	if len(c.maps) >= maxLineMaps {
 		clear(c.maps)
 	}
-	m := FollowLines(source, file)
+	follow := c.follow[file.Path]
+	if follow == nil {
+		follow = newFollower(source)
+		c.follow[file.Path] = follow
+	}
+	m := follow.to(file)
 	c.maps[file] = m
 	return m
 }

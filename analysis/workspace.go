@@ -79,6 +79,14 @@ func (w *Workspace) CheckFile(file *pyscan.File, costs rules.Costs) []rules.Find
 	return w.checkIn(w.Project(), file, costs)
 }
 
+// CheckLive is CheckFile of a file that is being typed into: further edits can be linted by what it found, while project is the
+// workspace's.
+func (w *Workspace) CheckLive(file *pyscan.File, costs rules.Costs) (findings []rules.Finding, live *rules.Live, project *rules.Project) {
+	project = w.Project()
+	result, live := rules.RunLive(w.list, rules.Target{File: file, Project: project, Costs: costs}, w.config)
+	return result.Findings, live, project
+}
+
 func (w *Workspace) checkIn(project *rules.Project, file *pyscan.File, costs rules.Costs) []rules.Finding {
 	return rules.Run(w.list, rules.Target{File: file, Project: project, Costs: costs}, w.config).Findings
 }

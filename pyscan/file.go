@@ -18,6 +18,9 @@ type File struct {
 	// SyntaxErrors are the places that do not parse, at most a handful, in source order. The rest of the model stands.
 	SyntaxErrors []SyntaxError
 
+	// Part tells that the model is of a few definitions of Text alone (see Patch).
+	Part bool
+
 	lines     LineTable
 	enclosing []int32 // by Function.Index: the function whose source holds it
 }

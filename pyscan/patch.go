@@ -150,7 +150,7 @@ func (f *File) columnOf(start int) int {
 // parse reads the new text of the definitions in blocks of the given columns.
 func (p *Patch) parse(text string, columns []int) bool {
 	base := p.Base
-	p.File = &File{Path: base.Path, Text: text, Module: base.Module, Functions: []*Function{base.Module}, lines: base.lines.with(text, p.Old, p.New)}
+	p.File = &File{Path: base.Path, Text: text, Module: base.Module, Functions: []*Function{base.Module}, Part: true, lines: base.lines.with(text, p.Old, p.New)}
 	r := &parser{file: p.File, text: text, function: base.Module}
 	var scratch *Class // takes the methods: Base's class is not ours to change
 	if p.Class != nil {
