@@ -3,7 +3,6 @@ package rules
 import (
 	"slices"
 	"strings"
-	"sync"
 
 	"stepline/pyscan"
 )
@@ -24,7 +23,7 @@ type callSite struct {
 
 // namedCalls are the calls of one name, by what they call.
 type namedCalls struct {
-	once sync.Once
+	resolved
 	// functions are called by name, classes made.
 	functions map[*pyscan.Function][]callSite
 	classes   map[*pyscan.Class][]callSite
@@ -37,12 +36,8 @@ type namedCalls struct {
 
 // callsOf are the calls of a name.
 func (p *Project) callsOf(name string) *namedCalls {
-	kept, ok := p.calls.Load(name)
-	if !ok {
-		kept, _ = p.calls.LoadOrStore(name, &namedCalls{})
-	}
-	n := kept.(*namedCalls)
-	n.once.Do(func() { p.sortCalls(name, n) })
+	n := p.knownCalls(name)
+	p.notes.callsOf(name, n)
 	return n
 }
 
@@ -51,7 +46,7 @@ func (p *Project) sortCalls(name string, n *namedCalls) {
 	n.own, n.inherited = map[*pyscan.Class][]callSite{}, map[*pyscan.Function][]callSite{}
 	owners := map[*pyscan.Class]*fileIndex{}
 	order := 0
-	for _, x := range p.calling(name) {
+	for _, x := range n.files {
 		for _, site := range x.calls[name] {
 			order++
 			c := callSite{index: x, site: site, order: order}
@@ -95,9 +90,10 @@ func (a *analysis) callersOf(x *fileIndex, fn *pyscan.Function) []callSite {
 		return a.before.callersOf(x, fn)
 	}
 	if c, ok := a.callers[fn]; ok {
+		a.notes.useAnswer(a.kept.callers[fn])
 		return c
 	}
-	out := a.findCallers(x, fn)
+	out := a.askCallers(x, fn)
 	a.callers[fn] = out
 	return out
 }

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"stepline/pyscan"
@@ -25,35 +26,40 @@ func (c *CompiledCode) Related() Related {
 // CompiledAt is the torch.compile that traces the function of a site: the function itself, a module's forward, or what they
 // call; nil if there is none in sight.
 func (f *Facts) CompiledAt(s *Site) *CompiledCode {
-	return f.compiledAs(f.analysis.compiledCode(), s.Def())
+	return f.compiledAs(s.Def())
 }
 
 // HasCompiledCode reports whether torch.compile traces any function of the file.
 func (f *Facts) HasCompiledCode() bool {
-	code := f.analysis.compiledCode()
-	if len(code) == 0 {
-		return false
+	if f.project.edit != nil {
+		return slices.ContainsFunc(f.File.Functions, func(fn *pyscan.Function) bool { return f.compiledAs(fn) != nil })
 	}
-	for _, fn := range f.File.Functions {
-		if f.compiledAs(code, fn) != nil {
-			return true
-		}
-	}
-	return false
+	x := f.index
+	return ask(f.analysis, compiledIn{x}, x, equal[bool], func(a *analysis) bool {
+		code := a.compiledCode()
+		return len(code) > 0 && slices.ContainsFunc(x.file.Functions, func(fn *pyscan.Function) bool { return code[fn] != nil })
+	})
 }
 
 // compiledAs is what is known of a function, or, where it is being edited, of what it was before.
-func (f *Facts) compiledAs(code map[*pyscan.Function]*CompiledCode, fn *pyscan.Function) *CompiledCode {
+func (f *Facts) compiledAs(fn *pyscan.Function) *CompiledCode {
+	x := f.index
 	if e := f.project.edit; e != nil && e.oldOf[fn] != nil {
-		fn = e.oldOf[fn]
+		x, fn = e.base, e.oldOf[fn]
 	}
-	return code[fn]
+	return f.analysis.compiledBy(x, fn)
 }
 
 // Compiles reports whether the project compiles anything.
 func (f *Facts) Compiles() bool { return f.MentionsInProject(compileWords...) }
 
 var compileWords = []string{"torch.compile", "import compile", ".compile("}
+
+// compiledTable is what torch.compile traces in a project, and what that rests on.
+type compiledTable struct {
+	code map[*pyscan.Function]*CompiledCode
+	on   *dependencies
+}
 
 // compiledCode is what torch.compile traces in the project.
 func (a *analysis) compiledCode() map[*pyscan.Function]*CompiledCode {
@@ -62,15 +68,33 @@ func (a *analysis) compiledCode() map[*pyscan.Function]*CompiledCode {
 	}
 	p := a.project
 	p.compiledOnce.Do(func() {
-		found := &compiledSearch{analysis: a, code: map[*pyscan.Function]*CompiledCode{}}
-		for _, x := range p.files {
-			if x.mentions(compileWords...) && !testPath.MatchString(x.file.Path) {
-				found.file(x.ready())
-			}
+		if before := p.names.compiled.Load(); before != nil && (&checking{p: p, a: a}).holds(before.on) {
+			p.compiled = before
+			return
 		}
-		p.compiled = found.code
+		p.compiled = &compiledTable{on: &dependencies{on: []dependency{&never{}}}} // where a panic ends the search
+		a.notes.begin()
+		found := &compiledSearch{analysis: a, code: map[*pyscan.Function]*CompiledCode{}}
+		compiling := func(x *fileIndex) bool { return x.mentions(compileWords...) && !testPath.MatchString(x.file.Path) }
+		for _, x := range p.filesWith(compiling) {
+			found.file(x.ready())
+		}
+		p.compiled = &compiledTable{found.code, a.notes.end()}
+		p.names.compiled.Store(p.compiled)
 	})
-	return p.compiled
+	a.notes.share(p.compiled.on)
+	return p.compiled.code
+}
+
+type (
+	compiledFunction struct{ fn *pyscan.Function }
+	compiledIn       struct{ x *fileIndex }
+)
+
+// compiledBy is the torch.compile that traces a function, nil if there is none in sight.
+func (a *analysis) compiledBy(x *fileIndex, fn *pyscan.Function) *CompiledCode {
+	same := func(a, b *CompiledCode) bool { return a == b || a != nil && b != nil && *a == *b }
+	return ask(a, compiledFunction{fn}, x, same, func(a *analysis) *CompiledCode { return a.compiledCode()[fn] })
 }
 
 // compiledSearch collects compiled functions.
@@ -300,7 +324,7 @@ func (f *Facts) CompiledCallee(s *Site) *CompiledCode {
 		return by
 	}
 	if v.Kind == Callable && v.Def.def != nil { // a decorated function
-		if by := f.analysis.compiledCode()[v.Def.def]; by != nil && by.Name == v.Def.def.Name {
+		if by := f.analysis.compiledBy(v.Def.index, v.Def.def); by != nil && by.Name == v.Def.def.Name {
 			return by
 		}
 	}

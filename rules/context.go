@@ -154,12 +154,8 @@ type heatKey struct {
 	callers int
 }
 
-// functionHeat is the context a function is called in.
-func (a *analysis) functionHeat(x *fileIndex, fn *pyscan.Function, callers int) (h *Heat, sure bool) {
-	x, fn, other := a.elsewhere(x, fn)
-	if other {
-		return a.before.functionHeat(x, fn, callers)
-	}
+// findHeat is functionHeat, without note of what it rests on.
+func (a *analysis) findHeat(x *fileIndex, fn *pyscan.Function, callers int) (h *Heat, sure bool) {
 	if h, ok := a.heats[fn]; ok {
 		return h, true
 	}

@@ -3,6 +3,7 @@ package rules
 import (
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"stepline/pyscan"
@@ -223,11 +224,14 @@ type FormatUse struct {
 
 // ChannelsLast lists the project's conversions to channels_last.
 func (f *Facts) ChannelsLast() []FormatUse {
+	return ask(f.analysis, formatUses{}, nil, slices.Equal[[]FormatUse], (*analysis).channelsLast)
+}
+
+type formatUses struct{}
+
+func (a *analysis) channelsLast() []FormatUse {
 	var out []FormatUse
-	for _, x := range f.project.files {
-		if !x.mentions("channels_last") || testPath.MatchString(x.file.Path) {
-			continue
-		}
+	for _, x := range a.project.filesWith(func(x *fileIndex) bool { return x.mentions("channels_last") && !testPath.MatchString(x.file.Path) }) {
 		x.ready()
 		for _, s := range x.tree.Calls {
 			call := s.Call()
@@ -238,7 +242,7 @@ func (f *Facts) ChannelsLast() []FormatUse {
 			use := FormatUse{Place: Place{x.file, s.Range()}, Call: call}
 			attr, isMethod := call.Func.(*pyscan.Attribute)
 			if x.resolve(k.Value, s.Function, 0) == "torch.channels_last" && isMethod && (attr.Attr == "to" || attr.Attr == "contiguous") {
-				switch v := f.analysis.value(x, x.tree.Site(attr.Value)); v.Kind {
+				switch v := a.value(x, x.tree.Site(attr.Value)); v.Kind {
 				case Module:
 					use.Module = true
 				case GPUTensor, CPUTensor, Batch, GPUOutput:
@@ -330,10 +334,28 @@ type SizeEvidence struct {
 // VaryingSizes finds what makes the inputs' sizes change: a collate function that pads each batch, a random rescale in the
 // training loop; nil if nothing does.
 func (f *Facts) VaryingSizes() *SizeEvidence {
-	for _, x := range f.project.files {
-		if !x.mentions("pad_sequence", "interpolate") || testPath.MatchString(x.file.Path) || !f.near(x.file) {
-			continue
-		}
+	file := f.File
+	return ask(f.analysis, varyingSizes{file}, nil, sameEvidence, func(a *analysis) *SizeEvidence { return a.varyingSizes(file) })
+}
+
+// FixedSizes finds what gives all inputs one size: a crop to literal sizes, a data set of equal images; nil if nothing does, or if
+// more than one size is asked for.
+func (f *Facts) FixedSizes() *SizeEvidence {
+	file := f.File
+	return ask(f.analysis, fixedSizes{file}, nil, sameEvidence, func(a *analysis) *SizeEvidence { return a.fixedSizes(file) })
+}
+
+type (
+	varyingSizes struct{ file *pyscan.File }
+	fixedSizes   struct{ file *pyscan.File }
+)
+
+func sameEvidence(a, b *SizeEvidence) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func (a *analysis) varyingSizes(file *pyscan.File) *SizeEvidence {
+	for _, x := range a.project.filesWith(func(x *fileIndex) bool {
+		return x.mentions("pad_sequence", "interpolate") && !testPath.MatchString(x.file.Path) && near(file, x.file)
+	}) {
 		x.ready()
 		for _, s := range x.tree.Calls {
 			call := s.Call()
@@ -341,11 +363,11 @@ func (f *Facts) VaryingSizes() *SizeEvidence {
 			def := s.Def()
 			switch {
 			case name == "torch.nn.utils.rnn.pad_sequence" && def != nil:
-				if h, _ := f.analysis.functionHeat(x, def, maxCallers); h != nil && h.Kind == InItem || strings.Contains(strings.ToLower(def.Name), "collat") {
+				if h, _ := a.functionHeat(x, def, maxCallers); h != nil && h.Kind == InItem || strings.Contains(strings.ToLower(def.Name), "collat") {
 					return &SizeEvidence{Place{x.file, s.Range()}, "each batch is padded to its own longest item"}
 				}
 			case name == "torch.nn.functional.interpolate":
-				h, _ := f.analysis.siteHeat(x, s, maxCallers)
+				h, _ := a.siteHeat(x, s, maxCallers)
 				if h == nil || h.Kind == InForward || def == nil {
 					continue
 				}
@@ -375,10 +397,10 @@ func (x *fileIndex) underOption(s *Site) bool {
 	return false
 }
 
-// near reports whether another file lies in this file's folder, above it or below it: collections of programs hold files that
+// near reports whether another file lies in a file's folder, above it or below it: collections of programs hold files that
 // have nothing to do with each other.
-func (f *Facts) near(other *pyscan.File) bool {
-	a, b := path.Dir(f.File.Path)+"/", path.Dir(other.Path)+"/"
+func near(file, other *pyscan.File) bool {
+	a, b := path.Dir(file.Path)+"/", path.Dir(other.Path)+"/"
 	return a == "./" || b == "./" || strings.HasPrefix(a, b) || strings.HasPrefix(b, a)
 }
 
@@ -415,14 +437,11 @@ var (
 	fixedCrops    = regexp.MustCompile(`^torchvision\.transforms(\.v2)?\.(RandomResizedCrop|CenterCrop|RandomCrop|Resize)$`)
 )
 
-// FixedSizes finds what gives all inputs one size: a crop to literal sizes, a data set of equal images; nil if nothing does, or if
-// more than one size is asked for.
-func (f *Facts) FixedSizes() *SizeEvidence {
+func (a *analysis) fixedSizes(file *pyscan.File) *SizeEvidence {
 	var out *SizeEvidence
-	for _, x := range f.project.files {
-		if !x.mentions("torchvision") || testPath.MatchString(x.file.Path) || !f.near(x.file) {
-			continue
-		}
+	for _, x := range a.project.filesWith(func(x *fileIndex) bool {
+		return x.mentions("torchvision") && !testPath.MatchString(x.file.Path) && near(file, x.file)
+	}) {
 		x.ready()
 		for _, s := range x.tree.Calls {
 			call := s.Call()

@@ -120,7 +120,9 @@ func (p *Project) settled(d definition) definition {
 
 // withEdit is the project with definitions of one of its files changed. It shares everything else with the project before.
 func (p *Project) withEdit(e *edit) *Project {
-	return &Project{files: p.files, paths: p.paths, names: p.names, changed: p.changed, modules: p.modules, before: p, edit: e}
+	out := projectOf(p.paths)
+	out.files, out.names, out.changed, out.layout, out.before, out.edit = p.files, p.names, p.changed, p.layout, p, e
+	return out
 }
 
 // buildEdit builds an edited index: the tree hangs below the class the definitions stand in, if any.
@@ -306,9 +308,9 @@ func (f *Facts) methods(c *pyscan.Class) []*pyscan.Function {
 }
 
 // eachSite yields the sites of a file in source order, those of the changed definitions as they are now.
-func (f *Facts) eachSite(x *fileIndex) iter.Seq2[int, *Site] {
+func (p *Project) eachSite(x *fileIndex) iter.Seq2[int, *Site] {
 	sites := x.ready().tree.Sites
-	e := f.project.edit
+	e := p.edit
 	if e == nil || x != e.base {
 		return slices.All(sites)
 	}

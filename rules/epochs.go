@@ -198,18 +198,22 @@ func (f *Facts) NoLoaderHasWorkers(item *Heat) bool {
 // CollatesInWorkers reports whether a loader of the project with workers, or with a number of them the source leaves open, collates
 // with a function or an object of a class of that name.
 func (f *Facts) CollatesInWorkers(name string) bool {
-	for _, x := range f.project.calling("DataLoader") {
-		for _, l := range f.loadersIn(x) {
-			if w, _ := l.Workers(); w == WorkersNone {
-				continue
-			}
-			if k := Keyword(l.Call, "collate_fn"); k != nil && (lastName(k.Value) == name || strings.HasPrefix(name, lastName(k.Value)+".")) {
-				return true
+	return ask(f.analysis, collating{name}, nil, equal[bool], func(a *analysis) bool {
+		for _, x := range a.project.calling("DataLoader") {
+			for _, l := range a.loadersIn(x) {
+				if w, _ := l.Workers(); w == WorkersNone {
+					continue
+				}
+				if k := Keyword(l.Call, "collate_fn"); k != nil && (lastName(k.Value) == name || strings.HasPrefix(name, lastName(k.Value)+".")) {
+					return true
+				}
 			}
 		}
-	}
-	return false
+		return false
+	})
 }
+
+type collating struct{ name string }
 
 var openers = map[string]string{
 	"h5py.File": "name", "numpy.load": "file", "zipfile.ZipFile": "file", "tarfile.open": "name", "lmdb.open": "path", "sqlite3.connect": "database",

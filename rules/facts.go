@@ -46,12 +46,11 @@ func newFacts(target Target, config Config) *Facts {
 		project = project.With(target.File)
 	}
 	x := project.index(target.File).ready()
-	f := &Facts{Tree: x.tree, Torch: config.TargetTorch, Costs: target.Costs, index: x, project: project, analysis: project.borrow()}
+	f := &Facts{Tree: x.tree, Torch: config.TargetTorch, Costs: target.Costs, index: x, analysis: project.borrow()}
+	f.project = f.analysis.project
+	f.analysis.notes.begin() // what the run rests on
 	f.inTests = testPath.MatchString(target.File.Path) && x.mentions("def test", "unittest", "pytest")
-	for _, other := range project.files {
-		f.usesGPU = f.usesGPU || other.namesGPU
-		f.torch = f.torch || other.torch
-	}
+	f.usesGPU, f.torch = f.project.subject()
 	f.torch = f.torch && (x.mentions("torch", "lightning") || !x.mentions(otherFrameworks...))
 	return f
 }
@@ -123,7 +122,7 @@ func (f *Facts) HotOrSaving(s *Site) *Heat {
 // HasCallers reports whether the project calls the function of a site.
 func (f *Facts) HasCallers(s *Site) bool {
 	fn := s.Def()
-	return fn != nil && fn.Name != "<module>" && len(f.analysis.callersOf(f.index, fn)) > 0
+	return fn != nil && fn.Name != "<module>" && f.analysis.hasCallers(f.index, fn)
 }
 
 // PerItem is the Dataset or collate context of a site, nil if there is none.

@@ -26,6 +26,9 @@ type analysis struct {
 	kinds     map[*pyscan.Class]Kind
 	framework map[*pyscan.Class]bool
 	bases     map[*pyscan.Class][]definition
+
+	notes notes // what the answers rest on
+	kept  kept
 }
 
 // topLevel is the level rules ask at: values are followed through at most four calls.
@@ -39,6 +42,8 @@ type flowKey struct {
 type attrValue struct {
 	value *Value
 	final bool
+	depth int // like a flow's
+	on    *dependencies
 }
 
 type attrKey struct {
@@ -51,7 +56,7 @@ func newAnalysis(p *Project) *analysis {
 	return &analysis{
 		project: p, flows: map[flowKey]*flow{}, final: map[*pyscan.Function]*flow{}, attrs: map[attrKey]attrValue{},
 		callers: map[*pyscan.Function][]callSite{}, stepLoops: map[*Site]bool{}, oneSteps: map[*pyscan.Function]bool{}, heats: map[*pyscan.Function]*Heat{}, cutHeats: map[heatKey]*Heat{},
-		kinds: map[*pyscan.Class]Kind{}, framework: map[*pyscan.Class]bool{}, bases: map[*pyscan.Class][]definition{},
+		kinds: map[*pyscan.Class]Kind{}, framework: map[*pyscan.Class]bool{}, bases: map[*pyscan.Class][]definition{}, kept: newKept(),
 	}
 }
 
@@ -60,9 +65,11 @@ type flow struct {
 	a  *analysis
 	x  *fileIndex
 	fn *pyscan.Function
-	// level is the flow's own; open tells that a higher level may know more.
+	// level is the flow's own; open tells that a higher level may know more, depth how many levels below its own it has used.
 	level    int
 	open     bool
+	depth    int
+	on       *dependencies
 	values   map[pyscan.Expr]*Value
 	env      env
 	returns  *Value
@@ -102,7 +109,8 @@ func (a *analysis) at(x *fileIndex, fn *pyscan.Function, level int) *flow {
 	if other {
 		return a.before.at(x, fn, level)
 	}
-	if f := a.final[fn]; f != nil {
+	if f := a.final[fn]; f != nil && f.depth <= level {
+		a.notes.use(f.on)
 		return f
 	}
 	if level < 0 || fn == nil {
@@ -110,17 +118,21 @@ func (a *analysis) at(x *fileIndex, fn *pyscan.Function, level int) *flow {
 	}
 	key := flowKey{fn, level}
 	if f := a.flows[key]; f != nil {
+		a.notes.use(f.on)
 		return f
 	}
+	a.notes.begin()
 	x.ready()
 	f := &flow{a: a, x: x, fn: fn, level: level, values: map[pyscan.Expr]*Value{}, env: env{}}
 	f.scan()
-	f.bindParameters()
+	a.bind(f)
 	if fn.Value != nil {
 		f.returns = f.eval(fn.Value)
 	} else {
 		f.block(fn.Body)
 	}
+	f.on = a.notes.end()
+	a.notes.use(f.on)
 	if f.open {
 		a.flows[key] = f
 	} else {
@@ -134,6 +146,8 @@ func (f *flow) below(x *fileIndex, fn *pyscan.Function) *flow {
 	other := f.a.at(x, fn, f.level-1)
 	if other == nil || other.open {
 		f.open = true
+	} else {
+		f.depth = max(f.depth, other.depth+1)
 	}
 	return other
 }

@@ -196,9 +196,10 @@ func (a *analysis) classKind(d definition) Kind {
 		return a.before.classKind(d)
 	}
 	if k, ok := a.kinds[d.class]; ok {
+		a.notes.use(a.kept.kinds[d.class])
 		return k
 	}
-	k := a.findKind(d)
+	k := keep(&a.notes, a.kept.kinds, d.class, func() Kind { return a.findKind(d) })
 	a.kinds[d.class] = k
 	return k
 }
@@ -261,6 +262,7 @@ func (f *flow) attr(d definition, name string) *Value {
 	if !v.final {
 		f.open = true
 	}
+	f.depth = max(f.depth, v.depth+1)
 	return v.value
 }
 
@@ -274,11 +276,13 @@ func (a *analysis) attr(d definition, name string, level, depth int) attrValue {
 	}
 	key := attrKey{d.class, name, level}
 	if v, ok := a.attrs[key]; ok {
+		a.notes.use(v.on)
 		return v
 	}
 	if depth > 6 {
 		return attrValue{final: true}
 	}
+	a.notes.begin()
 	d.index.ready()
 	out := attrValue{final: true}
 	for _, m := range d.class.Methods {
@@ -292,7 +296,7 @@ func (a *analysis) attr(d definition, name string, level, depth int) attrValue {
 			out.final = false
 			continue
 		}
-		out.final = out.final && !fl.open
+		out.final, out.depth = out.final && !fl.open, max(out.depth, fl.depth)
 		for _, s := range x.tree.attributeTargets(m)[name] {
 			if v := fl.noted(s); v.Kind != Unknown {
 				out.value = join(out.value, v)
@@ -305,13 +309,15 @@ func (a *analysis) attr(d definition, name string, level, depth int) attrValue {
 	if out.value == nil {
 		for _, b := range a.basesOf(d) {
 			inherited := a.attr(b, name, level, depth+1)
-			out.final = out.final && inherited.final
+			out.final, out.depth = out.final && inherited.final, max(out.depth, inherited.depth)
 			if inherited.value != nil {
 				out.value = inherited.value
 				break
 			}
 		}
 	}
+	out.on = a.notes.end()
+	a.notes.use(out.on)
 	a.attrs[key] = out
 	return out
 }
@@ -322,15 +328,21 @@ func (a *analysis) basesOf(d definition) []definition {
 		return a.before.basesOf(d)
 	}
 	if known, ok := a.bases[d.class]; ok {
+		a.notes.use(a.kept.bases[d.class])
 		return known
 	}
+	out := keep(&a.notes, a.kept.bases, d.class, func() []definition { return a.project.basesOf(d) })
+	a.bases[d.class] = out
+	return out
+}
+
+func (p *Project) basesOf(d definition) []definition {
 	var out []definition
 	for _, base := range d.class.Bases {
-		if b := a.project.define(d.index, base, d.class.Parent, 0); b.class != nil && b.class != d.class {
+		if b := p.define(d.index, base, d.class.Parent, 0); b.class != nil && b.class != d.class {
 			out = append(out, b)
 		}
 	}
-	a.bases[d.class] = out
 	return out
 }
 

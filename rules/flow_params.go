@@ -136,8 +136,10 @@ func (a *analysis) isFrameworkClass(x *fileIndex, c *pyscan.Class) bool {
 		return a.before.isFrameworkClass(d.index, d.class)
 	}
 	known, ok := a.framework[c]
-	if !ok {
-		known = a.findFramework(x, c)
+	if ok {
+		a.notes.use(a.kept.framework[c])
+	} else {
+		known = keep(&a.notes, a.kept.framework, c, func() bool { return a.findFramework(x, c) })
 		a.framework[c] = known
 	}
 	return known

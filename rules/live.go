@@ -44,7 +44,7 @@ func RunLive(list []*Rule, target Target, config Config) (Result, *Live) {
 		}
 	}
 	l.findings = l.finish(facts, comments, comments, found)
-	return Result{Findings: l.findings}, l
+	return Result{Findings: l.findings, Depends: facts.depends()}, l
 }
 
 // close gives back what a lint of other files can use.
@@ -128,6 +128,7 @@ func (l *Live) edited(e *edit) *Facts {
 func tryRule(r *Rule, facts *Facts, found *[]Finding) (ok bool) {
 	defer func() {
 		if recover() != nil {
+			facts.unwind()
 			ok = false
 		}
 	}()

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"stepline/pyscan"
@@ -75,12 +76,12 @@ func (f *Facts) ProvenSingleProcess() bool {
 // Loaders are the DataLoader calls of the file.
 func (f *Facts) Loaders() []*LoaderCall {
 	if !f.loadersDone {
-		f.loaders, f.loadersDone = f.loadersIn(f.index), true
+		f.loaders, f.loadersDone = f.analysis.loadersIn(f.index), true
 	}
 	return f.loaders
 }
 
-func (f *Facts) loadersIn(x *fileIndex) []*LoaderCall {
+func (a *analysis) loadersIn(x *fileIndex) []*LoaderCall {
 	var out []*LoaderCall
 	if !x.mentions("DataLoader", "dataloader") {
 		return nil
@@ -89,7 +90,7 @@ func (f *Facts) loadersIn(x *fileIndex) []*LoaderCall {
 		if x.calleePath(s) != "torch.utils.data.DataLoader" {
 			continue
 		}
-		if l := f.loaderCall(f.analysis.value(x, s)); l != nil {
+		if l := loaderCall(a.value(x, s)); l != nil {
 			out = append(out, l)
 		}
 	}
@@ -101,10 +102,10 @@ func (f *Facts) LoaderOf(v *Value) *LoaderCall {
 	if v.Kind != Loader && v.Kind != Batch {
 		return nil
 	}
-	return f.loaderCall(v)
+	return loaderCall(v)
 }
 
-func (f *Facts) loaderCall(v *Value) *LoaderCall {
+func loaderCall(v *Value) *LoaderCall {
 	if v.Made == nil || v.MadeIn == nil || v.Kind != Loader && v.Kind != Batch {
 		return nil
 	}
@@ -114,15 +115,23 @@ func (f *Facts) loaderCall(v *Value) *LoaderCall {
 
 // LoadersOfDataset are the project's loaders whose dataset is of a class or of one derived from it.
 func (f *Facts) LoadersOfDataset(class *pyscan.Class) []*LoaderCall {
-	var out []*LoaderCall
-	for _, x := range f.project.calling("DataLoader") {
-		for _, l := range f.loadersIn(x) {
-			if l.Data != nil && l.Data.Def.class != nil && f.analysis.derives(l.Data.Def, class, 0) {
-				out = append(out, l)
+	return ask(f.analysis, loadersOf{class}, nil, sameLoaders, func(a *analysis) []*LoaderCall {
+		var out []*LoaderCall
+		for _, x := range a.project.calling("DataLoader") {
+			for _, l := range a.loadersIn(x) {
+				if l.Data != nil && l.Data.Def.class != nil && a.derives(l.Data.Def, class, 0) {
+					out = append(out, l)
+				}
 			}
 		}
-	}
-	return out
+		return out
+	})
+}
+
+type loadersOf struct{ class *pyscan.Class }
+
+func sameLoaders(a, b []*LoaderCall) bool {
+	return slices.EqualFunc(a, b, func(a, b *LoaderCall) bool { return a.Call == b.Call && a.Site == b.Site && sameValue(a.Data, b.Data) })
 }
 
 // InMemory reports whether a dataset is known to hold its items ready as tensors or arrays: workers would only add copies.

@@ -135,7 +135,7 @@ func (f *Facts) EvaluationsWithGraph() []GraphEvaluation {
 	var out []GraphEvaluation
 	for _, fn := range order {
 		g := byFunction[fn]
-		if g.Call == nil || g.Def == nil || evalHooks[fn.Name] || f.gradientsMatter(fn) || f.analysis.calledWithoutGrad(f.index, fn) {
+		if g.Call == nil || g.Def == nil || evalHooks[fn.Name] || f.gradientsMatter(fn) || f.analysis.isCalledWithoutGrad(f.index, fn) {
 			continue
 		}
 		out = append(out, *g)

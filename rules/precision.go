@@ -23,17 +23,18 @@ func (f *Facts) RunsInHalfPrecision() bool {
 		return true
 	}
 	last := lastPart(f.index.module)
-	if last == "" {
-		return false
-	}
-	from, relative, whole := "from "+last+" import", "."+last+" import", "import "+last
-	for _, x := range f.project.files {
-		if imports := x.halfPrecisionImports(); imports != "" &&
-			(strings.Contains(imports, from) || strings.Contains(imports, relative) || strings.Contains(imports, whole)) {
-			return true
-		}
-	}
-	return false
+	return last != "" && ask(f.analysis, halfImporters{last}, nil, equal[bool], func(a *analysis) bool { return a.halfImports(last) })
+}
+
+type halfImporters struct{ module string }
+
+// halfImports reports whether a file that names half precision imports a module, or something of it.
+func (a *analysis) halfImports(module string) bool {
+	from, relative, whole := "from "+module+" import", "."+module+" import", "import "+module
+	return a.project.anyFile(func(x *fileIndex) bool {
+		imports := x.halfPrecisionImports()
+		return imports != "" && (strings.Contains(imports, from) || strings.Contains(imports, relative) || strings.Contains(imports, whole))
+	})
 }
 
 // halfPrecisionImports are the lines of a file that import, where it names half precision; "" where it does not.
@@ -66,22 +67,34 @@ func (f *Facts) FullPrecisionTraining() *Site {
 		!f.MentionsInProject("Linear(", "Transformer", "Attention", "from_pretrained", "LSTM(", "GRU(", "matmul", "einsum") {
 		return nil
 	}
-	for _, x := range f.project.byPath() {
-		if testPath.MatchString(x.file.Path) || !x.mentions("cuda", "device") || !x.mentions("backward(") {
-			continue
+	x := f.index
+	return ask(f.analysis, firstTrainingIn{x}, x, equal[*Site], func(a *analysis) *Site {
+		if first := ask(a, firstTraining{}, nil, equal[*Site], (*analysis).firstTraining); first != nil && x.tree.ownSite(first.Node) == first {
+			return first
 		}
-		for _, s := range f.eachSite(x) {
+		return nil
+	})
+}
+
+type (
+	firstTraining   struct{}
+	firstTrainingIn struct{ x *fileIndex }
+)
+
+// firstTraining is the first training loop of the project's first training file for GPUs, nil if there is none.
+func (a *analysis) firstTraining() *Site {
+	for _, x := range a.project.filesWith(func(x *fileIndex) bool {
+		return !testPath.MatchString(x.file.Path) && x.mentions("cuda", "device") && x.mentions("backward(")
+	}) {
+		for _, s := range a.project.eachSite(x) {
 			switch s.Node.(type) {
 			case *pyscan.For, *pyscan.While:
 				in := x
-				if f.own(s.Node) {
-					in = f.index
+				if e := a.project.edit; e != nil && e.index.tree.own(s.Node) {
+					in = e.index
 				}
-				if f.analysis.stepLoop(in, s) && !f.analysis.evaluation(in, s) {
-					if in == f.index && f.own(s.Node) {
-						return s
-					}
-					return nil
+				if a.stepLoop(in, s) && !a.evaluation(in, s) {
+					return s
 				}
 			}
 		}

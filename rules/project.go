@@ -1,10 +1,11 @@
 package rules
 
 import (
-	"path"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"stepline/pyscan"
 )
@@ -12,23 +13,26 @@ import (
 // Project is the workspace's files with what the rules need to follow names and calls across them. It is immutable and may
 // be shared by goroutines: With makes a new one that shares everything about the files that did not change.
 type Project struct {
-	files []*fileIndex
-	paths map[string]*fileIndex
+	*projectFiles
+	// notes take down what is asked of the project; nil where nobody wants to know.
+	notes *notes
+}
+
+// projectFiles are a project's files and what is known of them together.
+type projectFiles struct {
+	serial uint64       // unlike any other project's
+	files  []*fileIndex // by path
+	paths  map[string]*fileIndex
+	layout *layout
 	// names indexes calls and definitions by name over the files it was made from; changed are the files since.
 	names   *nameIndex
 	changed []*fileIndex
-	// modules lists the files by the last part of their module's name.
-	modules map[string][]*fileIndex
 
 	// training are the names mayTrain knows, made on first use.
 	trainOnce sync.Once
 	training  map[string]bool
 	// texts keeps how many files hold a text that mentions was asked for, calls what callsOf answered.
 	texts, calls sync.Map
-
-	// sorted are the files by path, made on first use.
-	sortedOnce sync.Once
-	sorted     []*fileIndex
 
 	// idle holds data flows between runs: what they know about a project that never changes stays true.
 	idleMu sync.Mutex
@@ -40,7 +44,14 @@ type Project struct {
 
 	// compiled is what torch.compile traces, found on first use.
 	compiledOnce sync.Once
-	compiled     map[*pyscan.Function]*CompiledCode
+	compiled     *compiledTable
+
+	// usesGPU and torch tell whether any file names a GPU or torch.
+	subjectOnce    sync.Once
+	usesGPU, torch bool
+
+	// since keeps what newSince answered.
+	since sync.Map
 }
 
 // borrow takes an idle data flow of the project, or a new one; giveBack returns it.
@@ -52,7 +63,9 @@ func (p *Project) borrow() *analysis {
 		p.idle = p.idle[:n-1]
 		return a
 	}
-	return newAnalysis(p)
+	a := newAnalysis(p)
+	a.project = &Project{p.projectFiles, &a.notes}
+	return a
 }
 
 // maxKeptFlows bounds what an idle data flow may hold on to.
@@ -70,23 +83,17 @@ func (p *Project) giveBack(a *analysis) {
 // lastPart is the last part of a dotted name.
 func lastPart(module string) string { return module[strings.LastIndexByte(module, '.')+1:] }
 
-// listModules makes the index of modules.
-func (p *Project) listModules() *Project {
-	p.modules = make(map[string][]*fileIndex, len(p.files))
-	for _, x := range p.files {
-		last := lastPart(x.module)
-		p.modules[last] = append(p.modules[last], x)
-	}
-	return p
-}
-
 // nameIndex lists the files that call a name, and counts the functions of a name.
 type nameIndex struct {
+	files   []*fileIndex // that it is made from
 	once    sync.Once
 	callers map[string][]*fileIndex
 	defs    map[string][]*fileIndex
 	// training holds trainingNames of the files it was made from.
 	training map[string]bool
+	// calls and compiled keep the newest answers of any project that shares the index, for those in which they still hold.
+	calls    sync.Map
+	compiled atomic.Pointer[compiledTable]
 }
 
 // calling lists the files that may call a name.
@@ -98,6 +105,12 @@ func (p *Project) calling(name string) []*fileIndex {
 		}
 		return out
 	}
+	files := p.callingFiles(name)
+	p.notes.add(&callingFiles{name: name, files: files})
+	return files
+}
+
+func (p *Project) callingFiles(name string) []*fileIndex {
 	return p.named(name, func(n *nameIndex) map[string][]*fileIndex { return n.callers }, func(x *fileIndex) bool { return len(x.calls[name]) > 0 })
 }
 
@@ -106,6 +119,12 @@ func (p *Project) defining(name string) int {
 	if p.edit != nil {
 		return p.before.defining(name)
 	}
+	n := p.countDefined(name)
+	p.notes.add(&definedTimes{name: name, n: n})
+	return n
+}
+
+func (p *Project) countDefined(name string) int {
 	n := 0
 	seen := map[*fileIndex]bool{}
 	for _, x := range p.named(name, func(n *nameIndex) map[string][]*fileIndex { return n.defs }, func(x *fileIndex) bool { return true }) {
@@ -125,7 +144,7 @@ func (p *Project) defining(name string) int {
 func (p *Project) named(name string, table func(*nameIndex) map[string][]*fileIndex, has func(*fileIndex) bool) []*fileIndex {
 	p.names.once.Do(func() {
 		p.names.callers, p.names.defs = map[string][]*fileIndex{}, map[string][]*fileIndex{}
-		for _, x := range p.files {
+		for _, x := range p.names.files {
 			x.ready()
 			for call := range x.calls {
 				p.names.callers[call] = append(p.names.callers[call], x)
@@ -136,7 +155,7 @@ func (p *Project) named(name string, table func(*nameIndex) map[string][]*fileIn
 				}
 			}
 		}
-		p.names.training = trainingNames(p.files, nil)
+		p.names.training = trainingNames(p.names.files, nil)
 	})
 	var out []*fileIndex
 	for _, x := range table(p.names)[name] {
@@ -149,20 +168,66 @@ func (p *Project) named(name string, table func(*nameIndex) map[string][]*fileIn
 			out = append(out, x)
 		}
 	}
+	if len(p.changed) > 0 { // the order is that of a project made anew
+		slices.SortFunc(out, byPath)
+	}
 	return out
 }
 
 // NewProject makes a project of parsed files. Their indexes are made when first needed.
-func NewProject(files []*pyscan.File) *Project {
-	p := &Project{paths: make(map[string]*fileIndex, len(files)), names: &nameIndex{}}
+func NewProject(files []*pyscan.File) *Project { return newProject(files, nil) }
+
+// newProject is NewProject that takes the indexes of the files that another project (nil: none) holds, too.
+func newProject(files []*pyscan.File, before *Project) *Project {
+	p := projectOf(make(map[string]*fileIndex, len(files)))
 	for _, f := range files {
-		if p.paths[f.Path] == nil {
-			x := newFileIndex(f, nil)
-			p.files = append(p.files, x)
-			p.paths[f.Path] = x
+		if p.paths[f.Path] != nil {
+			continue
+		}
+		var x, old *fileIndex
+		if before != nil {
+			old = before.paths[f.Path]
+		}
+		if x = old; old == nil || old.file != f {
+			x = newFileIndex(f, old)
+		}
+		p.files = append(p.files, x)
+		p.paths[f.Path] = x
+	}
+	slices.SortFunc(p.files, byPath)
+	p.names = &nameIndex{files: p.files}
+	p.layout = newLayout(p.files)
+	return p
+}
+
+var projects atomic.Uint64
+
+func projectOf(paths map[string]*fileIndex) *Project {
+	return &Project{projectFiles: &projectFiles{serial: projects.Add(1), paths: paths}}
+}
+
+func byPath(a, b *fileIndex) int { return strings.Compare(a.file.Path, b.file.Path) }
+
+// Holding is the project with exactly the given files; what is known of those it has already is kept.
+func (p *Project) Holding(files []*pyscan.File) *Project {
+	if len(files) == len(p.files) && !slices.ContainsFunc(files, func(f *pyscan.File) bool { return p.paths[f.Path] == nil || p.paths[f.Path].file != f }) {
+		return p
+	}
+	out := newProject(files, p)
+	if sameFolders := len(out.files) == len(p.files); sameFolders {
+		for i, x := range out.files {
+			sameFolders = sameFolders && x.file.Path == p.files[i].file.Path
+		}
+		if sameFolders {
+			out.layout = p.layout
 		}
 	}
-	return p.listModules()
+	p.names.calls.Range(func(name, calls any) bool { // for where they still hold
+		out.names.calls.Store(name, calls)
+		return true
+	})
+	out.names.compiled.Store(p.names.compiled.Load())
+	return out
 }
 
 // With is the project with one file added or replaced (by path).
@@ -171,10 +236,8 @@ func (p *Project) With(file *pyscan.File) *Project {
 	if old != nil && old.file == file {
 		return p
 	}
-	out := &Project{files: slices.Clone(p.files), paths: make(map[string]*fileIndex, len(p.paths)+1), names: p.names}
-	for k, v := range p.paths {
-		out.paths[k] = v
-	}
+	out := projectOf(maps.Clone(p.paths))
+	out.files, out.names, out.layout = slices.Clone(p.files), p.names, p.layout
 	x := newFileIndex(file, old)
 	out.paths[file.Path] = x
 	out.inheritTexts(p, old, x)
@@ -184,12 +247,14 @@ func (p *Project) With(file *pyscan.File) *Project {
 		}
 	}
 	out.changed = append(out.changed, x)
-	if old == nil {
-		out.files = append(out.files, x)
-		return out.listModules()
+	at, found := slices.BinarySearchFunc(out.files, x, byPath)
+	if found {
+		out.files[at] = x
+		return out
 	}
-	out.files[slices.Index(out.files, old)] = x
-	return out.listModules()
+	out.files = slices.Insert(out.files, at, x)
+	out.layout = newLayout(out.files)
+	return out
 }
 
 // Without is the project without a file.
@@ -198,14 +263,16 @@ func (p *Project) Without(path string) *Project {
 	if old == nil {
 		return p
 	}
-	out := &Project{paths: make(map[string]*fileIndex, len(p.paths)), names: p.names, changed: p.changed}
+	out := projectOf(make(map[string]*fileIndex, len(p.paths)))
+	out.names, out.changed = p.names, p.changed
 	for _, x := range p.files {
 		if x != old {
 			out.files = append(out.files, x)
 			out.paths[x.file.Path] = x
 		}
 	}
-	return out.listModules()
+	out.layout = newLayout(out.files)
+	return out
 }
 
 // Files are the project's files.
@@ -215,17 +282,6 @@ func (p *Project) Files() []*pyscan.File {
 		out[i] = x.file
 	}
 	return out
-}
-
-// byPath are the files in the order of their paths.
-func (p *Project) byPath() []*fileIndex {
-	if p.edit != nil {
-		return p.before.byPath()
-	}
-	p.sortedOnce.Do(func() {
-		p.sorted = slices.SortedFunc(slices.Values(p.files), func(a, b *fileIndex) int { return strings.Compare(a.file.Path, b.file.Path) })
-	})
-	return p.sorted
 }
 
 // index is the file's index, of the project or a lone one.
@@ -310,55 +366,16 @@ func (x *fileIndex) ready() *fileIndex {
 	return x
 }
 
-// modulePath is the dotted module a file is: "pkg/sub/mod.py" → "pkg.sub.mod", "pkg/__init__.py" → "pkg".
-func modulePath(file string) string {
-	file = strings.TrimSuffix(strings.TrimSuffix(file, ".ipynb"), ".py")
-	file = strings.TrimSuffix(file, "/__init__")
-	return strings.ReplaceAll(strings.TrimPrefix(file, "/"), "/", ".")
-}
-
-// moduleFile finds the project's file of an imported module: relative to the importing file, at its side, from the root, or,
-// when only one file fits, by the end of its path (src layouts).
-func (p *Project) moduleFile(module string, level int, from *pyscan.File) *fileIndex {
-	if module != "" && len(p.modules[lastPart(module)]) == 0 {
+// moduleFile finds the project's file of a module that a file imports.
+func (p *Project) moduleFile(module string, level int, from *fileIndex) *fileIndex {
+	p.notes.file(from, p.layout) // also for what is not found
+	found := p.layout.find(module, level, from.file.Path)
+	if found == "" {
 		return nil
 	}
-	slashed := strings.ReplaceAll(module, ".", "/")
-	dir := path.Dir(from.Path)
-	try := func(base string) *fileIndex {
-		base = path.Clean(base)
-		if x := p.paths[base+".py"]; x != nil {
-			return x
-		}
-		return p.paths[base+"/__init__.py"]
-	}
-	if level > 0 {
-		for range level - 1 {
-			dir = path.Dir(dir)
-		}
-		return try(path.Join(dir, slashed))
-	}
-	if module == "" {
-		return nil
-	}
-	for at := dir; ; at = path.Dir(at) { // the file's own folder, then the folders above it
-		if x := try(path.Join(at, slashed)); x != nil {
-			return x
-		}
-		if at == "." || at == "/" {
-			break
-		}
-	}
-	var found *fileIndex
-	for _, x := range p.modules[lastPart(module)] {
-		if x.module == module || strings.HasSuffix(x.module, "."+module) {
-			if found != nil {
-				return nil
-			}
-			found = x
-		}
-	}
-	return found
+	x := p.paths[found]
+	p.notes.file(x, p.layout)
+	return x
 }
 
 // definition is a function or class somewhere in the project.
@@ -394,7 +411,7 @@ func (p *Project) findDefinition(x *fileIndex, e pyscan.Expr, from *pyscan.Funct
 		case b.class != nil && b.path == "":
 			return definition{index: x, class: b.class}
 		case b.path != "":
-			return p.imported(b.path, b.level, x.file, depth)
+			return p.imported(b.path, b.level, x, depth)
 		case b.alias != nil && b.assigned == 1:
 			switch b.alias.(type) {
 			case *pyscan.Name, *pyscan.Attribute:
@@ -416,16 +433,13 @@ func (p *Project) findDefinition(x *fileIndex, e pyscan.Expr, from *pyscan.Funct
 }
 
 // imported finds what a dotted import path names: a module file, or a member of one.
-func (p *Project) imported(dotted string, level int, from *pyscan.File, depth int) definition {
+func (p *Project) imported(dotted string, level int, from *fileIndex, depth int) definition {
 	if m := p.moduleFile(dotted, level, from); m != nil {
 		return definition{index: m, module: m}
 	}
-	module, member := "", dotted
-	if i := strings.LastIndexByte(dotted, '.'); i >= 0 {
-		module, member = dotted[:i], dotted[i+1:]
-	}
+	module, member := splitMember(dotted)
 	m := p.moduleFile(module, level, from)
-	if m == nil || m.file == from {
+	if m == nil || m == from {
 		return definition{}
 	}
 	return p.member(m, member, depth)
@@ -488,6 +502,12 @@ func (p *Project) mentions(text string) bool {
 	if p.edit != nil {
 		return p.mentionsEdited(text)
 	}
+	does := p.holdsText(text)
+	p.notes.text(text, does)
+	return does
+}
+
+func (p *Project) holdsText(text string) bool {
 	if known, ok := p.texts.Load(text); ok {
 		return known.(int) > 0
 	}

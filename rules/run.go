@@ -5,6 +5,8 @@ import "fmt"
 // Result is what Run found in one file.
 type Result struct {
 	Findings []Finding
+	// Depends is what they rest on: an edit of another file that leaves it as it is changes nothing here. nil where a rule panicked.
+	Depends *Dependencies
 }
 
 // Run lints one file with the rules of list that the configuration selects, applies suppressions, reports unused ones,
@@ -20,6 +22,9 @@ func runRule(r *Rule, facts *Facts, findings *[]Finding) {
 	before := len(*findings)
 	defer func() {
 		trouble := recover()
+		if trouble != nil {
+			facts.unwind()
+		}
 		if trouble != nil && len(facts.File.SyntaxErrors) > 0 {
 			*findings = (*findings)[:before] // half a statement that no rule has seen the like of yet
 		} else if trouble != nil {

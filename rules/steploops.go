@@ -113,8 +113,17 @@ func (a *analysis) stepLoop(x *fileIndex, loop *Site) bool {
 		return a.before.stepLoop(x, loop)
 	}
 	if known, ok := a.stepLoops[loop]; ok {
+		a.notes.use(a.kept.loop(loop))
 		return known
 	}
+	a.notes.begin()
+	trains := a.findStepLoop(x, loop)
+	a.kept.loops[loop] = a.notes.end()
+	a.notes.use(a.kept.loops[loop])
+	return trains
+}
+
+func (a *analysis) findStepLoop(x *fileIndex, loop *Site) bool {
 	info := x.ready().loopInfo()
 	trains := info.loops[loop]
 	for _, c := range info.loopCalls[loop] {
@@ -126,7 +135,7 @@ func (a *analysis) stepLoop(x *fileIndex, loop *Site) bool {
 			trains = d.def != nil && a.oneStep(d)
 		}
 	}
-	a.stepLoops[loop] = trains
+	a.stepLoops[loop] = trains // for a function that calls itself
 	if trains && !info.loops[loop] && a.countsEpochs(x, loop) {
 		a.stepLoops[loop], trains = false, false
 	}
@@ -177,8 +186,21 @@ func (a *analysis) oneStep(d definition) bool {
 		return a.before.oneStep(definition{index: x, def: fn})
 	}
 	if known, ok := a.oneSteps[d.def]; ok {
+		a.notes.use(a.kept.steps[d.def])
 		return known
 	}
+	a.notes.begin()
+	known, about := a.findOneStep(d)
+	on := a.notes.end()
+	a.notes.use(on)
+	for _, fn := range about {
+		a.kept.steps[fn] = on
+	}
+	return known
+}
+
+// findOneStep is oneStep, with the functions it has found that of.
+func (a *analysis) findOneStep(d definition) (trains bool, about []*pyscan.Function) {
 	seen := map[*pyscan.Function]bool{}
 	var search func(d definition) bool
 	search = func(d definition) bool {
@@ -186,6 +208,7 @@ func (a *analysis) oneStep(d definition) bool {
 			return a.before.oneStep(definition{index: x, def: fn})
 		}
 		if known, ok := a.oneSteps[d.def]; ok {
+			a.notes.use(a.kept.steps[d.def])
 			return known
 		}
 		if seen[d.def] {
@@ -205,6 +228,7 @@ func (a *analysis) oneStep(d definition) bool {
 		}
 		if trains {
 			a.oneSteps[d.def] = true
+			about = append(about, d.def)
 		}
 		return trains
 	}
@@ -212,9 +236,10 @@ func (a *analysis) oneStep(d definition) bool {
 	if !found { // then nothing it reaches makes a step either
 		for fn := range seen {
 			a.oneSteps[fn] = false
+			about = append(about, fn)
 		}
 	}
-	return found
+	return found, about
 }
 
 // mayTrain reports whether a function of that name may make a training step; false is certain.
@@ -222,8 +247,16 @@ func (p *Project) mayTrain(name string) bool {
 	if p.edit != nil {
 		return p.before.mayTrain(name) || p.edit.trains(name)
 	}
+	may := p.trainingName(name)
+	if !may {
+		p.notes.trainsNothing(name)
+	}
+	return may
+}
+
+func (p *Project) trainingName(name string) bool {
 	p.trainOnce.Do(func() {
-		p.calling("") // makes the index
+		p.callingFiles("") // makes the index
 		p.training = p.names.training
 		if len(p.changed) > 0 {
 			p.training = trainingNames(p.changed, p.names.training)
