@@ -103,7 +103,7 @@ func (s *server) costCard(result *checked, line int) *card {
 		return costs[0] // as it is on most lines: one card for all the versions of the text, rendered once
 	case len(costs) > 0:
 		c = joined(append(costs, c))
-	case c.empty() && v.staleAt(result.file, line):
+	case c.empty() && result.staleAt(line):
 		c.notes = append(c.notes, "This function has changed since the trace was recorded: its costs are not shown. Record a new trace to see them.")
 	}
 	return c

@@ -16,23 +16,37 @@ import (
 	"stepline/pyscan"
 )
 
-// checker parses and lints documents on one goroutine, the last touched first. What a newer change has overtaken when its turn
-// comes is dropped. A document that was touched itself is checked at once; those that a change elsewhere may concern wait until
-// nobody has typed for laterTime, or until somebody asks for them.
+// checker parses and lints documents, the last touched first. What a newer change has overtaken when its turn comes is dropped.
+//
+// It has two lanes, a goroutine each. An edit comes to the quick lane, which lints the edited definitions alone (quick.go) and
+// tells at once; what only a look at the whole file can tell goes on to the whole lane, and so does every edited document once
+// nobody has typed for laterTime. There, a document that was touched itself is checked at once; those that a change elsewhere
+// may concern wait until nobody types, too, or until somebody asks for them.
 type checker struct {
-	s    *server
-	once once
-	wake chan struct{}
+	s           *server
+	once        once
+	quick, wide lane
 
 	mu      sync.Mutex
-	queue   []string // keys, the most urgent last
 	later   []string
 	touched time.Time // when something was last queued
+	// lives are what the last whole checks found, by key, to lint edits by.
+	lives      map[string]*liveDocument
+	livesOrder []string
 
-	// parsed are the last models, by key; the checker's goroutine owns them.
+	// texts guards parsed, the last models by key, and which texts are in the projects.
+	texts  sync.Mutex
 	parsed map[string]parsedDocument
-	// stale remembers which documents were told to be stale; the checker's goroutine owns it.
-	stale map[string]bool
+
+	// telling makes results be told in the order of their documents; stale remembers which were told to be stale.
+	telling sync.Mutex
+	stale   map[string]bool
+}
+
+// lane is a queue of documents, with the goroutine that works it off; the checker's mu guards it.
+type lane struct {
+	queue []string // keys, the most urgent last
+	wake  chan struct{}
 }
 
 // laterTime is how long the checker must have had nothing new before it checks what was not touched itself.
@@ -46,50 +60,78 @@ type parsedDocument struct {
 }
 
 func newChecker(s *server) *checker {
-	return &checker{s: s, wake: make(chan struct{}, 1), parsed: map[string]parsedDocument{}, stale: map[string]bool{}}
+	return &checker{s: s, quick: lane{wake: make(chan struct{}, 1)}, wide: lane{wake: make(chan struct{}, 1)},
+		lives: map[string]*liveDocument{}, parsed: map[string]parsedDocument{}, stale: map[string]bool{}}
 }
 
-func (c *checker) start() { c.once.Do(func() { c.s.spawn(c.run) }) }
-
-// poke has documents checked, the last named first.
-func (c *checker) poke(keys ...string) {
-	c.put(&c.queue, &c.later, keys)
+func (c *checker) start() {
+	c.once.Do(func() {
+		c.s.spawn(func(ctx context.Context) { c.run(ctx, &c.quick, c.checkQuickly) })
+		c.s.spawn(func(ctx context.Context) { c.run(ctx, &c.wide, c.check) })
+	})
 }
 
-// pokeLater has documents checked when nobody types.
-func (c *checker) pokeLater(keys ...string) {
-	c.put(&c.later, &c.queue, keys)
-}
+// edited has documents checked whose text was changed, the last named first.
+func (c *checker) edited(keys ...string) { c.put(&c.quick, keys) }
 
-// put queues keys at the urgent end of one queue, out of the other.
-func (c *checker) put(into, from *[]string, keys []string) {
+// poke has documents checked whole, the last named first.
+func (c *checker) poke(keys ...string) { c.put(&c.wide, keys) }
+
+// pokeLater has documents checked whole when nobody types.
+func (c *checker) pokeLater(keys ...string) { c.put(nil, keys) }
+
+// put queues keys at the urgent end of a lane, nil for later. What waits in the quick lane goes on from there by itself.
+func (c *checker) put(into *lane, keys []string) {
 	if len(keys) == 0 {
 		return
 	}
 	c.mu.Lock()
 	for _, k := range keys {
-		for _, q := range []*[]string{into, from} {
-			if i := slices.Index(*q, k); i >= 0 {
-				*q = slices.Delete(*q, i, i+1)
-			}
+		remove(&c.wide.queue, k)
+		remove(&c.later, k)
+		if into == nil {
+			c.later = append(c.later, k)
+			continue
 		}
-		*into = append(*into, k)
+		if into == &c.quick {
+			remove(&c.quick.queue, k)
+		}
+		into.queue = append(into.queue, k)
 	}
 	c.touched = time.Now()
 	c.mu.Unlock()
+	if into == nil {
+		into = &c.wide
+	}
 	select {
-	case c.wake <- struct{}{}:
+	case into.wake <- struct{}{}:
 	default:
 	}
 }
 
-// next takes the most urgent document; where there is none yet it tells how long to wait for one, 0 for as long as it takes.
-func (c *checker) next() (key string, ok bool, wait time.Duration) {
+// hasten has a document checked at once that waits until nobody types.
+func (c *checker) hasten(key string) {
+	c.mu.Lock()
+	waits := slices.Contains(c.later, key)
+	c.mu.Unlock()
+	if waits {
+		c.poke(key)
+	}
+}
+
+func remove(queue *[]string, key string) {
+	if i := slices.Index(*queue, key); i >= 0 {
+		*queue = slices.Delete(*queue, i, i+1)
+	}
+}
+
+// next takes a lane's most urgent document; where there is none yet it tells how long to wait for one, 0 for as long as it takes.
+func (c *checker) next(l *lane) (key string, ok bool, wait time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	from := &c.queue
-	if len(c.queue) == 0 {
-		if len(c.later) == 0 {
+	from := &l.queue
+	if len(l.queue) == 0 {
+		if l != &c.wide || len(c.later) == 0 {
 			return "", false, 0
 		}
 		if wait = laterTime - time.Since(c.touched); wait > 0 {
@@ -103,11 +145,11 @@ func (c *checker) next() (key string, ok bool, wait time.Duration) {
 	return key, true, 0
 }
 
-func (c *checker) run(ctx context.Context) {
+func (c *checker) run(ctx context.Context, l *lane, work func(key string)) {
 	for ctx.Err() == nil {
-		key, ok, wait := c.next()
+		key, ok, wait := c.next(l)
 		if ok {
-			c.check(key)
+			work(key)
 			continue
 		}
 		var due <-chan time.Time
@@ -115,41 +157,66 @@ func (c *checker) run(ctx context.Context) {
 			due = time.After(wait)
 		}
 		select {
-		case <-c.wake:
+		case <-l.wake:
 		case <-due:
 		case <-ctx.Done():
 		}
 	}
 }
 
+// check checks a document whole.
 func (c *checker) check(key string) {
 	state := c.s.current.Load()
-	c.takeTexts(state)
+	file := c.takeTexts(state, key)
 	d := state.documents[key]
 	if d == nil || d.folder.workspace == nil || d.cell.overtaken() || d.cell.peek() != nil {
 		return // it was closed, will be poked again, was overtaken, or is done
 	}
-	result := c.lint(d)
-	if d.cell.settle(result) && c.s.current.Load().documents[key] == d {
-		c.s.published(d, result)
+	c.tell(d, c.lint(d, file), d.cell.settle)
+}
+
+// tell settles a document's check and has it published, if it is still the document.
+func (c *checker) tell(d *document, result *checked, settle func(*checked) bool) {
+	c.telling.Lock()
+	defer c.telling.Unlock()
+	quick := d.cell.soonest()
+	if settle(result) && c.s.current.Load().documents[d.key] == d {
+		if quick == nil || !sameFindings(quick, result) {
+			c.s.published(d, result)
+		}
+		c.s.noteStale(d, result)
 	}
 }
 
 // takeTexts puts the texts of all open documents into their projects: what one says depends on what the others hold. The
-// files of closed ones are again as they are on disk.
-func (c *checker) takeTexts(state *state) {
+// files of closed ones are again as they are on disk. It returns the model of one of them.
+func (c *checker) takeTexts(state *state, key string) *pyscan.File {
+	c.texts.Lock()
+	defer c.texts.Unlock()
 	for key, p := range c.parsed {
 		if state.documents[key] == nil {
 			if p.workspace != nil {
 				p.workspace.DropFile(p.path)
 			}
 			delete(c.parsed, key)
-			delete(c.stale, key)
+			c.forget(key)
 		}
 	}
 	for _, d := range state.documents {
 		c.take(d)
 	}
+	return c.parsed[key].file
+}
+
+// forget drops what is kept of a document that is closed.
+func (c *checker) forget(key string) {
+	c.telling.Lock()
+	delete(c.stale, key)
+	c.telling.Unlock()
+	c.mu.Lock()
+	delete(c.lives, key)
+	remove(&c.livesOrder, key)
+	c.mu.Unlock()
 }
 
 // take parses a document's text, if it is not yet, and puts it into its project. A panic below leaves the document without a model.
@@ -183,16 +250,16 @@ func (c *checker) recovered(what string, d *document) {
 }
 
 // lint makes a document's result.
-func (c *checker) lint(d *document) (result *checked) {
+func (c *checker) lint(d *document, file *pyscan.File) (result *checked) {
 	result = &checked{} // also where a panic ends it
-	file := c.parsed[d.key].file
 	if !d.python() || file == nil {
 		return result
 	}
 	defer c.recovered("checking", d)
-	findings := d.folder.workspace.CheckFile(file, d.folder.costs())
-	lines := d.folder.linesOf(d, file)
-	return &checked{file: file, findings: findings, lines: lines}
+	findings, live, project := d.folder.workspace.CheckLive(file, d.folder.costs())
+	result = &checked{file: file, findings: findings, lines: d.folder.linesOf(d, file)}
+	c.keep(d, &liveDocument{live: live, workspace: d.folder.workspace, project: project, trace: d.folder.trace, path: d.path, result: result})
+	return result
 }
 
 // wait waits for a document's check, which becomes the most urgent one; nil if the document was overtaken.
@@ -207,10 +274,21 @@ func (s *server) wait(ctx context.Context, d *document) (*checked, error) {
 // soonTime is how long an answer waits for a check when there is one of the same text to go by.
 const soonTime = 2 * time.Millisecond
 
-// checkedSoon is checkedFor for what must not keep a reader waiting: while a check is under way because something else than the
-// text has changed (a trace was loaded, another file edited), the one before answers, with the lines of the trace there is now.
+// checkedSoon is checkedFor for what must not keep a reader waiting: it is content with the check of the quick lane, and while a
+// check is under way because something else than the text has changed (a trace was loaded, another file edited), the one before
+// answers, with the lines of the trace there is now.
 func (s *server) checkedSoon(ctx context.Context, d *document) (*document, *checked, error) {
 	now := s.current.Load().documents[d.key]
+	if now != nil && now.text == d.text && now.interim == nil {
+		s.checker.hasten(d.key)
+		result, err := now.cell.waitSoonest(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if result != nil {
+			return now, result, nil
+		}
+	}
 	if now == nil || now.text != d.text || now.interim == nil || now.cell.peek() != nil {
 		return s.checkedFor(ctx, d)
 	}

@@ -21,7 +21,6 @@ func (s *server) published(d *document, result *checked) {
 	if !s.pulls.Load() && d.notebook != nil {
 		s.publishCells(d, result)
 	}
-	s.noteStale(d, result)
 }
 
 // publish pushes a document's diagnostics; a later push to the same document takes the place of one not yet written.

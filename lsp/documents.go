@@ -64,7 +64,7 @@ func (s *server) openDocument(d *document) {
 func (s *server) edited(key string, others []string) {
 	s.lastEdit.Store(time.Now().UnixNano())
 	s.checker.pokeLater(others...)
-	s.checker.poke(key)
+	s.checker.edited(key)
 }
 
 // renewOthers gives the other open documents of a document's folder a new check: what is called from where may have changed.

@@ -40,6 +40,8 @@ func (s *server) codeLens(_ context.Context, params []byte) (wire.Reply, error) 
 type lensAt struct {
 	offset int
 	title  string
+	// function is the function whose total it is, nil for the others.
+	function *pyscan.Function
 }
 
 // lenses are those over training loops and over functions and modules that cost something; worked out once a check.
@@ -58,9 +60,13 @@ func (s *server) lenses(at *placed, result *checked) []protocol.CodeLens {
 
 func (result *checked) lenses() []lensAt {
 	result.lensOnce.Do(func() {
+		if result.patch != nil {
+			result.lensList = result.editedLenses()
+			return
+		}
 		v, file := result.lines, result.file
 		for _, loop := range trainingLoops(file, v) {
-			result.lensList = append(result.lensList, lensAt{loop, v.trace.stepTitle()})
+			result.lensList = append(result.lensList, lensAt{loop, v.trace.stepTitle(), nil})
 		}
 		for _, fn := range file.Functions {
 			if fn.Comprehension != nil || fn.Value != nil || fn.Parent == nil || slices.Contains(v.changed, fn) {
@@ -68,12 +74,12 @@ func (result *checked) lenses() []lensAt {
 			}
 			if title := v.functionTitle(file, fn); title != "" {
 				offset := file.Lines().Start(fn.DefLine) + indent(file.LineText(fn.DefLine))
-				result.lensList = append(result.lensList, lensAt{offset, title})
+				result.lensList = append(result.lensList, lensAt{offset, title, fn})
 			}
 		}
 		for _, class := range file.Classes {
 			if title := v.moduleTitle(file, class); title != "" {
-				result.lensList = append(result.lensList, lensAt{class.Start, title})
+				result.lensList = append(result.lensList, lensAt{class.Start, title, nil})
 			}
 		}
 	})

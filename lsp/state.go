@@ -106,17 +106,21 @@ type document struct {
 
 // renewed is the document again, to be checked anew in a folder.
 func (d *document) renewed(f *folder) *document {
-	last := d.cell.peek()
+	last := d.cell.soonest()
 	if last == nil && d.interim != nil {
 		last = d.interim()
 	}
 	d.cell.settle(nil)
 	n := *d
 	n.folder, n.path, n.cell, n.interim = f, f.pathOf(d.key), newCell(), nil
-	if last != nil && last.file != nil && n.path == d.path {
+	switch {
+	case last == nil || last.file == nil || n.path != d.path:
+	case !last.file.Part:
 		n.interim = sync.OnceValue(func() *checked {
 			return &checked{file: last.file, findings: last.findings, lines: f.linesOf(&n, last.file)}
 		})
+	case d.folder.trace == f.trace:
+		n.interim = func() *checked { return last }
 	}
 	return &n
 }
@@ -131,20 +135,61 @@ type checked struct {
 	file     *pyscan.File
 	findings []rules.Finding
 	lines    *lineView
+	// base is the whole check before an edit, and patch the edit, where this is the check of the edited definitions: file models
+	// those alone then.
+	base  *checked
+	patch *pyscan.Patch
 
 	lensOnce sync.Once
 	lensList []lensAt
 }
 
-// cell holds a document's check: empty, then settled once, with nil if the document was overtaken before.
+// cell holds a document's check: empty, then settled once, with nil if the document was overtaken before. Before that it may be
+// settled quickly, with what shows the same and is no whole check.
 type cell struct {
 	mu      sync.Mutex
 	settled bool
 	result  *checked
+	quick   *checked
 	done    chan struct{}
+	soon    chan struct{} // closed once it is settled either way
 }
 
-func newCell() *cell { return &cell{done: make(chan struct{})} }
+func newCell() *cell { return &cell{done: make(chan struct{}), soon: make(chan struct{})} }
+
+func (c *cell) settleQuickly(result *checked) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.settled || c.quick != nil {
+		return false
+	}
+	c.quick = result
+	close(c.soon)
+	return true
+}
+
+// soonest returns the whole result, else the quick one, if there is one.
+func (c *cell) soonest() *checked {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.result != nil {
+		return c.result
+	}
+	if c.settled {
+		return nil
+	}
+	return c.quick
+}
+
+// waitSoonest returns the first result there is, nil if the document was overtaken.
+func (c *cell) waitSoonest(ctx context.Context) (*checked, error) {
+	select {
+	case <-c.soon:
+		return c.soonest(), nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
 
 func (c *cell) settle(result *checked) bool {
 	c.mu.Lock()
@@ -154,6 +199,9 @@ func (c *cell) settle(result *checked) bool {
 	}
 	c.settled, c.result = true, result
 	close(c.done)
+	if c.quick == nil {
+		close(c.soon)
+	}
 	return true
 }
 

@@ -451,14 +451,14 @@ func (s *server) staleIn(f *folder) bool {
 		if d.folder.root != f.root {
 			continue
 		}
-		if result := d.cell.peek(); result != nil && result.lines != nil && len(result.lines.changed) > 0 {
+		if result := d.cell.soonest(); result != nil && result.lines != nil && len(result.lines.changed) > 0 {
 			return true
 		}
 	}
 	return false
 }
 
-// noteStale sends the folder's status again when a document's staleness may have changed it. It runs on the checker.
+// noteStale sends the folder's status again when a document's staleness may have changed it. The checker calls it, one document after the other.
 func (s *server) noteStale(d *document, result *checked) {
 	if d.folder.trace == nil || result.lines == nil {
 		return

@@ -1,0 +1,226 @@
+package lsp
+
+import (
+	"slices"
+
+	"stepline/analysis"
+	"stepline/pyscan"
+	"stepline/rules"
+)
+
+// liveDocument is what the last whole check of a document left to lint edits by.
+type liveDocument struct {
+	live      *rules.Live // the quick lane's
+	workspace *analysis.Workspace
+	project   *rules.Project
+	trace     *loadedTrace
+	path      string
+	result    *checked
+}
+
+// maxLives bounds how many documents are kept ready for quick checks: nobody types into more at a time.
+const maxLives = 4
+
+// keep has a document's edits linted by a whole check of it.
+func (c *checker) keep(d *document, live *liveDocument) {
+	if d.notebook != nil || live.live == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lives[d.key] == nil {
+		c.livesOrder = append(c.livesOrder, d.key)
+	}
+	c.lives[d.key] = live
+	if len(c.livesOrder) > maxLives {
+		delete(c.lives, c.livesOrder[0])
+		c.livesOrder = c.livesOrder[1:]
+	}
+}
+
+// liveOf is what a document's edits can be linted by, nil for nothing: what it rests on must be as it was.
+func (c *checker) liveOf(d *document) *liveDocument {
+	c.mu.Lock()
+	live := c.lives[d.key]
+	c.mu.Unlock()
+	if live == nil || live.workspace != d.folder.workspace || live.trace != d.folder.trace || live.path != d.path || live.project != live.workspace.Project() {
+		return nil
+	}
+	return live
+}
+
+// checkQuickly tells what an edit changes, if that shows in the edited definitions alone; else it sends the document on to the
+// whole lane.
+func (c *checker) checkQuickly(key string) {
+	d := c.s.current.Load().documents[key]
+	if d == nil {
+		c.poke(key) // its text must leave the project
+		return
+	}
+	if d.cell.overtaken() || d.cell.soonest() != nil {
+		return
+	}
+	live := c.liveOf(d)
+	if live == nil {
+		c.poke(key)
+		return
+	}
+	if live.live.File().Text == d.text.String() { // an edit was undone
+		c.tell(d, live.result, d.cell.settleQuickly)
+		c.pokeLater(key)
+		return
+	}
+	result := c.lintEdit(d, live)
+	if result == nil {
+		c.poke(key)
+		return
+	}
+	c.tell(d, result, d.cell.settleQuickly)
+	c.pokeLater(key)
+}
+
+// lintEdit lints the edited definitions, nil where that does not tell all.
+func (c *checker) lintEdit(d *document, live *liveDocument) (result *checked) {
+	defer c.recovered("checking an edit of", d)
+	patch, ok := live.live.File().Patch(d.text.String())
+	if !ok {
+		return nil
+	}
+	findings, ok := live.live.Edited(patch)
+	if !ok {
+		return nil
+	}
+	result = &checked{file: patch.File, findings: findings, base: live.result, patch: patch}
+	result.lines = d.folder.editedLines(d, live.result, patch)
+	return result
+}
+
+// editedLines are the lines of a document after an edit: those of the whole check before, moved, and in the edited definitions as
+// the trace has them.
+func (f *folder) editedLines(d *document, before *checked, patch *pyscan.Patch) *lineView {
+	part := f.linesOf(d, patch.File)
+	if part == nil || before.lines == nil || before.lines.trace != part.trace {
+		return part
+	}
+	base := patch.Base
+	m := movedLines{first: base.Line(patch.Old.Start), behind: base.LineCount() + 1, by: patch.File.LineCount() - base.LineCount()}
+	if patch.Old.End < len(base.Text) {
+		m.behind = base.Line(patch.Old.End)
+	}
+	v := &lineView{trace: part.trace, said: map[int][]string{}, beside: map[int]*besideCard{}}
+	v.changed = append(slices.Clone(before.lines.changed), part.changed...)
+	for _, row := range before.lines.rows {
+		if line, ok := m.line(row.line); ok {
+			row.line = line
+			v.rows = append(v.rows, row)
+		}
+	}
+	v.rows = append(v.rows, m.within(part.rows)...)
+	slices.SortStableFunc(v.rows, func(a, b lineRow) int { return a.line - b.line })
+	v.notes = m.notes(before.lines.notes, part.notes)
+	for line, said := range before.lines.said {
+		if line, ok := m.line(line); ok {
+			v.said[line] = said
+		}
+	}
+	for line, card := range before.lines.beside {
+		if line, ok := m.line(line); ok {
+			v.beside[line] = card
+		}
+	}
+	for line, said := range part.said {
+		v.said[line] = said
+	}
+	for line, card := range part.beside {
+		v.beside[line] = card
+	}
+	return v
+}
+
+// movedLines is how lines move with an edit: those up to first stay, those from behind on move by a number, what is between is new.
+type movedLines struct{ first, behind, by int }
+
+func (m movedLines) line(before int) (now int, ok bool) {
+	switch {
+	case before < m.first:
+		return before, true
+	case before >= m.behind:
+		return before + m.by, true
+	}
+	return 0, false
+}
+
+// inside tells whether a line, as it is now, is new.
+func (m movedLines) inside(now int) bool { return now >= m.first && now < m.behind+m.by }
+
+func (m movedLines) within(rows []lineRow) []lineRow {
+	return slices.DeleteFunc(slices.Clone(rows), func(r lineRow) bool { return !m.inside(r.line) })
+}
+
+func (m movedLines) notes(before, part []lineNote) []lineNote {
+	var out []lineNote
+	for _, n := range before {
+		line, ok := m.line(n.line)
+		if !ok {
+			continue
+		}
+		n.line = line
+		n.candidates = slices.Clone(n.candidates)
+		for i, c := range n.candidates {
+			if line, ok := m.line(c); ok {
+				n.candidates[i] = line
+			}
+		}
+		out = append(out, n)
+	}
+	for _, n := range part {
+		if m.inside(n.line) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// staleAt tells whether a line stands in a function that changed since the trace was loaded.
+func (result *checked) staleAt(line int) bool {
+	v, file := result.lines, result.file
+	if v == nil || file == nil {
+		return false
+	}
+	start := file.LineSpan(line).Start
+	if p := result.patch; p != nil && (start < p.New.Start || start >= p.New.End) {
+		if start >= p.New.End {
+			line -= p.File.LineCount() - p.Base.LineCount()
+		}
+		return result.base.staleAt(line)
+	}
+	return v.staleAt(file, line)
+}
+
+// editedLenses are the lenses of the whole check before, moved, but for those of functions that the edit changed.
+func (result *checked) editedLenses() []lensAt {
+	var out []lensAt
+	p := result.patch
+	for _, l := range result.base.lenses() {
+		offset, ok := p.ToNew(l.offset)
+		if !ok || l.function != nil && p.Old.Covers(l.function.Span) && slices.ContainsFunc(result.lines.changed, func(fn *pyscan.Function) bool {
+			return p.File.FunctionAt(offset) == fn
+		}) {
+			continue
+		}
+		l.offset = offset
+		out = append(out, l)
+	}
+	return out
+}
+
+// sameFindings tells whether two checks of a text have the same to show.
+func sameFindings(a, b *checked) bool {
+	return slices.EqualFunc(a.findings, b.findings, func(a, b rules.Finding) bool {
+		return a.Rule == b.Rule && a.File.Path == b.File.Path && a.Span == b.Span && a.Message == b.Message && a.Severity == b.Severity &&
+			a.Verdict == b.Verdict && a.Cost == b.Cost && slices.Equal(a.Tags, b.Tags) &&
+			slices.EqualFunc(a.Related, b.Related, func(a, b rules.Related) bool {
+				return a.File.Path == b.File.Path && a.Span == b.Span && a.Message == b.Message
+			})
+	})
+}
