@@ -22,6 +22,7 @@ type projectFiles struct {
 	project *rules.Project // nil until something was indexed or set
 	open    map[string]bool
 	disk    map[string]diskState
+	deep    bool // the folders below the root were read, too
 }
 
 // diskState tells whether a file on disk has changed since it was read.
@@ -72,7 +73,7 @@ func (w *Workspace) Index(ctx context.Context, deep bool) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.disk = map[string]diskState{}
+	p.disk, p.deep = map[string]diskState{}, p.deep || deep
 	var all []*pyscan.File
 	for i, f := range files {
 		if f != nil {
@@ -91,6 +92,8 @@ func (w *Workspace) Index(ctx context.Context, deep bool) error {
 		if slices.Equal(byPath(all), byPath(p.project.Files())) {
 			return nil // nothing changed: what the project has worked out is kept
 		}
+		p.project = p.project.Holding(all)
+		return nil
 	}
 	p.project = rules.NewProject(all)
 	return nil

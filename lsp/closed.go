@@ -2,13 +2,17 @@ package lsp
 
 import (
 	"context"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"go.lsp.dev/protocol"
+	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
 	"stepline/analysis"
@@ -33,11 +37,12 @@ func (s *server) closedItems(ctx context.Context, key string) ([]protocol.Diagno
 	if err := s.openTextsTaken(ctx, f); err != nil {
 		return nil, err
 	}
-	checked, err := f.workspace.Check(ctx, []string{osPath(p)}, f.costs())
-	if err != nil || len(checked.Files) == 0 {
+	file, err := f.workspace.FileOnDisk(ctx, osPath(p))
+	if err != nil || file == nil {
 		return none, ctx.Err()
 	}
-	return s.closedDiagnostics(f, checked.Files[0], checked.Findings), nil
+	findings, _ := s.closed.check(f, f.workspace.Project(), file)
+	return s.closedDiagnostics(f, file, findings), nil
 }
 
 // openTextsTaken waits until the texts of a folder's open documents, as they are now, are in its project.
@@ -150,27 +155,28 @@ func (s *server) eachClosed(ctx context.Context, f *folder, tell func(uri string
 		return err
 	}
 	defer s.closed.unlock()
-	began := time.Now()
+	end := time.Now().Add(patience)
 	for {
 		if s.closed.outdated(f) {
-			if err := s.pause(ctx, began.Add(patience)); err != nil {
+			if err := s.pause(ctx, end); err != nil {
 				return err
 			}
 		}
-		known := s.closed.of(f)
-		if known.project == nil {
+		project := s.closed.begin(f)
+		if project == nil {
 			return nil
 		}
-		files := s.closedFiles(f, known.project)
-		if err := s.checkClosed(ctx, f, known, files); err != nil {
+		files := s.closedFiles(f, project)
+		found, err := s.checkClosed(ctx, f, project, files, end)
+		if err != nil {
 			return err
 		}
-		if known.project != f.workspace.Project() && time.Since(began) < patience {
+		if found == nil {
 			continue // somebody typed meanwhile
 		}
 		l := &locator{state: s.current.Load(), folder: f, enc: s.encoding}
-		for _, file := range files {
-			tell(string(l.uri(file.Path)), nil, s.closedDiagnostics(f, file, known.findings[file]))
+		for i, file := range files {
+			tell(string(l.uri(file.Path)), nil, s.closedDiagnostics(f, file, found[i]))
 		}
 		return nil
 	}
@@ -204,45 +210,60 @@ func (s *server) closedFiles(f *folder, project *rules.Project) []*pyscan.File {
 	return files
 }
 
-// checkClosed checks those of the files that were not yet, on all cores, until somebody types.
-func (s *server) checkClosed(ctx context.Context, f *folder, known *closedFolder, files []*pyscan.File) error {
-	found := make([][]rules.Finding, len(files))
-	done := make([]bool, len(files))
+// checkClosed finds what each of the files gives in a project, on all cores; nil if somebody types, but not after end.
+func (s *server) checkClosed(ctx context.Context, f *folder, project *rules.Project, files []*pyscan.File, end time.Time) ([][]rules.Finding, error) {
+	found, anew := make([][]rules.Finding, len(files)), make([]bool, len(files))
+	var overtaken atomic.Bool
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(runtime.GOMAXPROCS(0))
 	for i, file := range files {
-		if _, checked := known.findings[file]; checked {
-			continue
-		}
 		group.Go(func() error {
 			defer s.recovered("checking " + file.Path)
-			if known.project == f.workspace.Project() {
-				found[i], done[i] = f.workspace.CheckFile(file, f.costs()), true
+			if project != f.workspace.Project() && time.Now().Before(end) {
+				overtaken.Store(true)
+			} else {
+				found[i], anew[i] = s.closed.check(f, project, file)
 			}
 			return ctx.Err()
 		})
 	}
 	err := group.Wait()
-	for i, file := range files {
-		if done[i] {
-			known.findings[file] = found[i]
+	if entry := s.log.Check(zap.DebugLevel, "files that are not open were checked"); entry != nil {
+		var linted []string
+		for i, file := range files {
+			if anew[i] {
+				linted = append(linted, file.Path)
+			}
 		}
+		entry.Write(zap.String("folder", f.root), zap.Int("files", len(files)), zap.Strings("linted", linted))
 	}
-	return err
+	if overtaken.Load() {
+		return nil, err
+	}
+	return found, err
 }
 
-// closedChecks remembers what the files that are not open gave, as long as no file of their project changes: clients that
-// pull the workspace do so every few seconds.
+// closedChecks remembers what the files that are not open gave: clients that pull the workspace do so every few seconds. What a
+// file gave stays as long as it holds in the project as it is then.
 type closedChecks struct {
-	held  chan struct{} // full while a pull uses what follows
+	held chan struct{} // full while the whole workspace is pulled
+
+	mu    sync.Mutex
 	roots map[string]*closedFolder
 }
 
+// closedFolder is what is known of a folder's files with one trace.
 type closedFolder struct {
 	workspace *analysis.Workspace
-	project   *rules.Project
 	trace     *loadedTrace
-	findings  map[*pyscan.File][]rules.Finding
+	project   *rules.Project // of the last pull of all
+	results   map[string]closedResult
+}
+
+type closedResult struct {
+	file   *pyscan.File
+	result rules.Result
+	in     *rules.Project // where it holds
 }
 
 func (c *closedChecks) lock(ctx context.Context) error {
@@ -256,10 +277,64 @@ func (c *closedChecks) lock(ctx context.Context) error {
 
 func (c *closedChecks) unlock() { <-c.held }
 
-// outdated tells whether what is known of a folder's closed files is of an older project.
-func (c *closedChecks) outdated(f *folder) bool {
+// of is what is known of a folder; to be called with mu locked.
+func (c *closedChecks) of(f *folder) *closedFolder {
 	k := c.roots[f.root]
-	return k != nil && !sameTexts(k.project, f.workspace.Project())
+	if k == nil || k.trace != f.trace || k.workspace != f.workspace {
+		k = &closedFolder{workspace: f.workspace, trace: f.trace, results: map[string]closedResult{}}
+		c.roots[f.root] = k
+	}
+	return k
+}
+
+// outdated tells whether the last pull of a folder's closed files saw other texts than there are now.
+func (c *closedChecks) outdated(f *folder) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k := c.roots[f.root]
+	return k != nil && k.project != nil && !sameTexts(k.project, f.workspace.Project())
+}
+
+// begin begins a pull of a folder's closed files in its project as it is now; nil if there is none.
+func (c *closedChecks) begin(f *folder) *rules.Project {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, project := c.of(f), f.workspace.Project()
+	if k.project != project && k.project != nil && sameTexts(k.project, project) { // a file was opened or closed: all holds as it did
+		for path, r := range k.results {
+			if r.in == k.project {
+				r.in = project
+				k.results[path] = r
+			}
+		}
+	}
+	k.project = project
+	if project != nil {
+		maps.DeleteFunc(k.results, func(path string, _ closedResult) bool { return project.File(path) == nil })
+	}
+	return project
+}
+
+// check is what a file gives in a project; anew tells that it had to be linted for that.
+func (c *closedChecks) check(f *folder, project *rules.Project, file *pyscan.File) (findings []rules.Finding, anew bool) {
+	c.mu.Lock()
+	k := c.of(f)
+	r, known := k.results[file.Path]
+	c.mu.Unlock()
+	known = known && r.file == file
+	if known && r.in == project {
+		return r.result.Findings, false
+	}
+	if anew = !known || !r.result.Depends.Holds(project); anew {
+		r = closedResult{file: file, result: f.workspace.LintIn(project, file, f.costs())}
+	}
+	r.in = project
+	if project != nil && project.File(file.Path) == file {
+		c.mu.Lock()
+		k.results[file.Path] = r
+		c.mu.Unlock()
+	}
+	return r.result.Findings, anew
 }
 
 // sameTexts tells whether two projects hold the same texts under the same paths, as when a file was opened and not yet changed.
@@ -276,18 +351,4 @@ func sameTexts(a, b *rules.Project) bool {
 		old := before[file.Path]
 		return old == nil || old != file && old.Text != file.Text
 	})
-}
-
-// of is what is known of a folder's closed files in its project as it is now.
-func (c *closedChecks) of(f *folder) *closedFolder {
-	k := c.roots[f.root]
-	project := f.workspace.Project()
-	switch {
-	case k == nil || k.trace != f.trace || k.workspace != f.workspace || !sameTexts(k.project, project):
-		k = &closedFolder{f.workspace, project, f.trace, map[*pyscan.File][]rules.Finding{}}
-	case k.project != project:
-		k = &closedFolder{f.workspace, project, f.trace, k.findings}
-	}
-	c.roots[f.root] = k
-	return k
 }

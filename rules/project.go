@@ -275,7 +275,15 @@ func (p *Project) Without(path string) *Project {
 	return out
 }
 
-// Files are the project's files.
+// File is the project's file of a path, nil if there is none.
+func (p *Project) File(path string) *pyscan.File {
+	if x := p.paths[path]; x != nil {
+		return x.file
+	}
+	return nil
+}
+
+// Files are the project's files, by path.
 func (p *Project) Files() []*pyscan.File {
 	out := make([]*pyscan.File, len(p.files))
 	for i, x := range p.files {
