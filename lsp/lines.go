@@ -178,8 +178,8 @@ func (v *lineView) note(m *analysis.LineMap, u *traceindex.Unattributed) {
 
 // between are the rows of lines first to last.
 func (v *lineView) between(first, last int) []lineRow {
-	if v == nil {
-		return nil
+	if v == nil || len(v.rows) == 0 || last < v.rows[0].line || first > v.rows[len(v.rows)-1].line {
+		return nil // as for most functions of a long file, of which a part ran
 	}
 	from := sort.Search(len(v.rows), func(i int) bool { return v.rows[i].line >= first })
 	to := sort.Search(len(v.rows), func(i int) bool { return v.rows[i].line > last })
