@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"go.lsp.dev/protocol"
 	"go.uber.org/zap"
@@ -40,7 +41,9 @@ type Options struct {
 var ErrExitWithoutShutdown = errors.New("exit before shutdown")
 
 // Serve runs one session over in and out until exit, the end of in, ctx, or the end of the client's process. out carries
-// the protocol and nothing else. When it returns all work has ended; in and out are closed if they can be.
+// the protocol and nothing else. When it returns all work has been cancelled and has ended, except what is in the midst of
+// something that cannot be cut short and takes longer than a client may be kept waiting at its exit; in and out are closed if
+// they can be.
 func Serve(ctx context.Context, in io.Reader, out io.Writer, options Options) error {
 	s, err := newServer(ctx, in, out, options)
 	if err != nil {
@@ -88,8 +91,7 @@ func (s *server) serve() error {
 		}
 	}
 	s.watch.stop()
-	s.shutdownTraces()
-	s.background.Wait()
+	s.awaitWork()
 	switch {
 	case s.exitBeforeShutdown:
 		return ErrExitWithoutShutdown
@@ -97,6 +99,25 @@ func (s *server) serve() error {
 		return nil
 	}
 	return err
+}
+
+// endTime is how long an ending session waits for its background work: to parse and check one file cannot be cut short, and
+// takes a second where the file is huge.
+const endTime = 300 * time.Millisecond
+
+// awaitWork waits for the background work, at most for endTime.
+func (s *server) awaitWork() {
+	ended := make(chan struct{})
+	go func() {
+		s.shutdownTraces()
+		s.background.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endTime):
+		s.log.Info("the session ends while work is under way")
+	}
 }
 
 // errClientGone ends a session whose client's process is gone.

@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
@@ -95,8 +96,16 @@ var errStop = errors.New("stop")
 // Stop is returned by Handler.Notification to end the reading (the `exit` notification).
 func Stop() error { return errStop }
 
+// graceTime is how long requests get to be answered at the session's end before they are cancelled: whoever writes a whole
+// session into the server's input reads the answers. workTime is how long what was cancelled is waited for: a client that says
+// exit wants it now.
+const (
+	graceTime = 200 * time.Millisecond
+	workTime  = 300 * time.Millisecond
+)
+
 // Run reads and dispatches until the stream ends, ctx is done or the handler stops it. It returns nil at a clean end of the
-// stream and after Stop. All work has been cancelled and has ended when it returns, except work that ignores its context.
+// stream and after Stop. All work has been cancelled and has ended when it returns, except work that does not heed its context.
 func (c *Conn) Run(ctx context.Context, handler Handler) error {
 	c.handler = handler
 	ctx, cancel := context.WithCancel(ctx)
@@ -105,11 +114,33 @@ func (c *Conn) Run(ctx context.Context, handler Handler) error {
 	bodies := make(chan frame)
 	go c.read(ctx, bodies)
 	err := c.dispatchAll(ctx, bodies)
+	if err == nil {
+		c.finish(ctx)
+	}
 	c.close(err)
 	cancel()
-	c.workers.wait()
+	c.workers.wait(workTime, true)
 	c.out.close()
 	return err
+}
+
+// finish lets short work end; it may need what is posted.
+func (c *Conn) finish(ctx context.Context) {
+	ended := make(chan struct{})
+	go func() {
+		c.workers.wait(graceTime, false)
+		close(ended)
+	}()
+	for {
+		select {
+		case f := <-c.posts:
+			c.runPost(f)
+		case <-ended:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 type frame struct {

@@ -37,12 +37,12 @@ func (c *Conn) dispatchBatch(ctx context.Context, body []byte) error {
 		return nil
 	}
 	b := &batch{open: 1, send: func(b []byte) { c.out.send(item{body: b, answer: true}) }}
+	defer b.done() // after an exit too: what came before it is answered
 	for _, m := range members {
 		if err := c.dispatchOne(ctx, m, b.promise()); err != nil {
 			return err
 		}
 	}
-	b.done()
 	return nil
 }
 

@@ -1,6 +1,9 @@
 package wire
 
-import "sync"
+import (
+	"sync"
+	"time"
+)
 
 // pool runs work on a bounded number of goroutines, started when there is work and gone when there is none. What waits is a
 // closure, not a goroutine, so that a flood of requests costs little.
@@ -62,11 +65,20 @@ func (p *pool) work() {
 	}
 }
 
-// wait returns when all work has ended.
-func (p *pool) wait() {
+// wait returns when the short work has ended, and the long too if that is asked for, or after limit: work that does not heed its
+// context is left behind.
+func (p *pool) wait(limit time.Duration, long bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.running+p.long > 0 {
+	over := false
+	timer := time.AfterFunc(limit, func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		over = true
+		p.idle.Broadcast()
+	})
+	defer timer.Stop()
+	for (p.running > 0 || long && p.long > 0) && !over {
 		p.idle.Wait()
 	}
 }

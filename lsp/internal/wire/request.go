@@ -6,6 +6,7 @@ import (
 	"errors"
 	"runtime/debug"
 	"strconv"
+	"strings"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
@@ -112,8 +113,15 @@ func (c *Conn) answer(id, method string, result any, err error) []byte {
 	return errorBody(id, coded)
 }
 
+// maxMessage bounds an error's message, in bytes: it may quote what the client sent, of any length.
+const maxMessage = 4 << 10
+
 func errorBody(id string, e *jsonrpc2.Error) []byte {
-	message, err := json.Marshal(e.Message)
+	said := e.Message
+	if len(said) > maxMessage {
+		said = strings.ToValidUTF8(said[:maxMessage], "") + "…"
+	}
+	message, err := json.Marshal(said)
 	if err != nil {
 		message = []byte(`"error"`)
 	}

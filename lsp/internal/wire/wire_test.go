@@ -11,8 +11,10 @@ import (
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
 )
 
@@ -187,6 +189,8 @@ func TestConnAnswersAsTheProtocolSays(t *testing.T) {
 				`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a message must be an object"}}`}},
 		{"a batch is answered by one array", []string{`[{"id":1,"method":"now"},{"method":"n"},3,{"id":2,"method":"now"}]`},
 			[]string{`[{"jsonrpc":"2.0","id":1,"result":0},{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"a message must be an object"}},{"jsonrpc":"2.0","id":2,"result":1}]`}},
+		{"a batch that ends the session is answered", []string{`[{"id":1,"method":"now"},{"method":"exit"},{"id":2,"method":"now"}]`},
+			[]string{`[{"jsonrpc":"2.0","id":1,"result":0}]`}},
 		{"a batch of notifications is not answered", []string{`[{"method":"n"},{"method":"n"}]`, `[]`},
 			[]string{`{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"an empty batch"}}`}},
 		{"answers nobody waits for", []string{`{"id":99,"result":1}`, `{"id":"x","error":{"code":1,"message":"m"}}`, `{"id":1,"method":"now"}`},
@@ -249,6 +253,46 @@ func TestStopEndsAtOnceWithWorkRunning(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestTheEndWaitsForShortWorkOnly: what was asked before the end of the input is answered where that takes no time.
+func TestTheEndWaitsForShortWorkOnly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{release: make(chan struct{})}
+		in, answers, end := start(t, s)
+		_, _ = io.WriteString(in, frameOf(`{"id":1,"method":"release"}`))
+		time.AfterFunc(graceTime/2, func() { close(s.release) })
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if d := cmp.Diff([]string{`{"jsonrpc":"2.0","id":1,"result":0}`}, answers()); d != "" {
+			t.Errorf("(-want +got)\n%s", d)
+		}
+	})
+}
+
+// TestTheEndLeavesWorkBehind that heeds no context.
+func TestTheEndLeavesWorkBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &script{release: make(chan struct{})}
+		in, _, end := start(t, s)
+		_, _ = io.WriteString(in, frameOf(`{"id":1,"method":"release"}`)+frameOf(`{"method":"exit"}`))
+		began := time.Now()
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(began); took > graceTime+workTime {
+			t.Errorf("the end took %v", took)
+		}
+		close(s.release)
+	})
+}
+
+func TestAnErrorsMessageIsBounded(t *testing.T) {
+	body := errorBody("1", jsonrpc2.NewError(jsonrpc2.MethodNotFound, "no "+strings.Repeat("é", 1<<20)))
+	if len(body) > maxMessage+100 || !json.Valid(body) {
+		t.Errorf("%d bytes: %.100s", len(body), body)
+	}
 }
 
 func TestClientThatDoesNotRead(t *testing.T) {
