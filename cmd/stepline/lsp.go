@@ -92,13 +92,15 @@ func newLog(file, level string) (*zap.Logger, error) {
 	if err != nil {
 		return nil, usageError("--log-level %s: use debug, info, warn or error", level)
 	}
-	out := zapcore.Lock(os.Stderr)
+	var out zapcore.WriteSyncer
 	if file != "" {
 		opened, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 		if err != nil {
 			return nil, fmt.Errorf("--log: %w", err)
 		}
 		out = opened
+	} else {
+		out = newPatientLog(os.Stderr)
 	}
 	encoding := zap.NewProductionEncoderConfig()
 	encoding.EncodeTime = zapcore.ISO8601TimeEncoder

@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,6 +42,7 @@ func main() {
 	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		<-interrupts
+		time.AfterFunc(flushTime, func() { os.Exit(exitInterrupted) }) // standard error may be a pipe that nobody reads
 		fmt.Fprintln(os.Stderr)
 		os.Exit(exitInterrupted) // at once: nothing half-written is left, files are replaced by renaming
 	}()
