@@ -77,6 +77,18 @@ func TestPullDiagnostics(t *testing.T) {
 				t.Errorf("%s is %s the second time", r.URI, r.Kind)
 			}
 		}
+		if err := os.Remove(filepath.Join(dir, "closed.py")); err != nil {
+			t.Fatal(err)
+		}
+		c.notify("workspace/didChangeWatchedFiles", object{"changes": []object{{"uri": uri("closed.py"), "type": 3}}})
+		c.received("workspace/diagnostic/refresh") // when it is asked for, the file has been seen to be gone
+		all.Items = nil
+		c.must("workspace/diagnostic", object{"previousResultIds": previous}, &all)
+		for _, r := range all.Items {
+			if deleted := r.URI == uri("closed.py"); deleted != (r.Kind == "full") || len(r.Items) > 0 {
+				t.Errorf("after closed.py was deleted, %s is %s with %v", r.URI, r.Kind, places(r.Items))
+			}
+		}
 		if n := len(c.received("textDocument/publishDiagnostics")); n != 0 {
 			t.Errorf("%d pushes to a client that pulls", n)
 		}
@@ -96,6 +108,21 @@ func TestAClientThatBeginsToPullIsPushedNoMore(t *testing.T) {
 		c.change("untitled:a", 2, object{"text": "\n" + loads})
 		if _, found := c.published("untitled:a"); len(found) != 0 {
 			t.Errorf("what was pushed stays beside what is pulled: %v", places(found))
+		}
+	})
+	session(t, Options{}, func(t *testing.T, c *fakeClient) {
+		c.initialize("", object{}, nil)
+		c.notify("notebookDocument/didOpen", object{
+			"notebookDocument":  object{"uri": "file:///n/x.ipynb", "version": 1, "cells": []object{{"kind": 2, "document": "cell:0"}}},
+			"cellTextDocuments": []object{{"uri": "cell:0", "languageId": "python", "version": 1, "text": loads}}})
+		if _, found := c.published("cell:0"); len(found) != 1 {
+			t.Errorf("pushed %v", places(found))
+		}
+		if _, _, items := c.pull("cell:0", nil); len(items) != 1 {
+			t.Errorf("pulled %v", places(items))
+		}
+		if _, found := c.published("cell:0"); len(found) != 0 {
+			t.Errorf("what was pushed of a cell stays beside what is pulled: %v", places(found))
 		}
 	})
 }
@@ -249,6 +276,19 @@ func TestNotebookCellsAreOneModule(t *testing.T) {
 		c.must("textDocument/hover", object{"textDocument": object{"uri": cell(2)}, "position": at(0, 6)}, &hover)
 		if !strings.Contains(string(hover), "IOL003") {
 			t.Errorf("hover %s", hover)
+		}
+		// A cell of another kind is none of the module's.
+		c.must("textDocument/hover", object{"textDocument": object{"uri": cell(1)}, "position": at(0, 6)}, &hover)
+		if string(hover) != "null" {
+			t.Errorf("hover in a Markdown cell %s", hover)
+		}
+		change(2, object{"data": []object{{"kind": 1, "document": cell(2)}}})
+		if _, found := c.published(cell(2)); len(found) != 0 {
+			t.Errorf("a cell made Markdown keeps %v", places(found))
+		}
+		change(2, object{"data": []object{{"kind": 2, "document": cell(2)}}})
+		if _, found := c.published(cell(2)); len(found) != 1 {
+			t.Errorf("a cell made code again has %v", places(found))
 		}
 		// The cell that imports torch moves behind the one that uses it, then goes.
 		change(3, object{"structure": object{"array": object{"start": 0, "deleteCount": 1}, "didClose": []object{{"uri": cell(0)}}}})

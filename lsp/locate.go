@@ -24,7 +24,8 @@ type placed struct {
 	enc   text.Encoding
 }
 
-// documentAt finds the open document a request is about: nil, without an error, for one that is not open.
+// documentAt finds the open document a request is about: nil, without an error, for one that is not open, or is a cell without
+// Python code.
 func (s *server) documentAt(t *textDocumentParam) (*placed, error) {
 	uri, err := t.uri()
 	if err != nil {
@@ -40,7 +41,7 @@ func (s *server) placedAt(key string) *placed {
 	}
 	for _, n := range state.notebooks {
 		if c := n.cell(key); c != nil {
-			if d := state.documents[n.key]; d != nil {
+			if d := state.documents[n.key]; d != nil && c.start >= 0 {
 				return &placed{module: d, uri: c.uri, text: c.text, start: c.start, enc: s.encoding}
 			}
 		}

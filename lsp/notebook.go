@@ -36,7 +36,11 @@ func (c *notebookCell) python() bool {
 	return c.code && (strings.EqualFold(c.language, "python") || c.language == "")
 }
 
+// cell is the cell of a key; nil where it, or the notebook, is not there.
 func (n *notebook) cell(key string) *notebookCell {
+	if n == nil {
+		return nil
+	}
 	for _, c := range n.cells {
 		if c.key == key {
 			return c
@@ -247,13 +251,13 @@ func (n *notebook) changeCell(key string, change func(*notebookCell)) {
 	}
 }
 
-// clearGoneCells takes back the diagnostics of cells that a change removed.
+// clearGoneCells takes back the diagnostics of cells that a change removed, or made something else than Python code.
 func (s *server) clearGoneCells(old, n *notebook) {
 	if s.pulls.Load() {
 		return
 	}
 	for _, c := range old.cells {
-		if n == nil || n.cell(c.key) == nil {
+		if still := n.cell(c.key); c.start >= 0 && (still == nil || !still.python()) {
 			s.publish(c.uri, c.key, nil, nil)
 		}
 	}

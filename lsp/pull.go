@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"context"
-	"encoding/json"
 	"strconv"
 	"sync"
 
@@ -36,7 +35,15 @@ func (s *server) nowPulls() {
 		return
 	}
 	for _, d := range s.current.Load().documents {
-		s.publish(d.uri, d.key, nil, nil)
+		if d.notebook == nil {
+			s.publish(d.uri, d.key, nil, nil)
+			continue
+		}
+		for _, c := range d.notebook.cells {
+			if c.start >= 0 {
+				s.publish(c.uri, c.key, nil, nil)
+			}
+		}
 	}
 }
 
@@ -88,42 +95,59 @@ func (s *server) itemsNow(ctx context.Context, key string) ([]protocol.Diagnosti
 	return s.diagnosticsOf(d, result), nil
 }
 
+// previousResult is what a client holds of one document.
+type previousResult struct {
+	URI   string `json:"uri"`
+	Value string `json:"value"`
+}
+
 // pullWorkspace answers workspace/diagnostic once, with every file of every folder: open ones as they are in the editor,
-// the others as on disk. A client that wants to be told of changes asks again (workspace/diagnostic/refresh).
+// the others as on disk. A client that wants to be told of changes asks again (workspace/diagnostic/refresh). All of it is in the
+// answer, none in partial results, whatever the client could take: what it holds of a folder is of one moment.
 func (s *server) pullWorkspace(_ context.Context, params []byte) (wire.Reply, error) {
 	var p struct {
-		Previous []struct {
-			URI   string `json:"uri"`
-			Value string `json:"value"`
-		} `json:"previousResultIds"`
-		PartialResultToken json.RawMessage `json:"partialResultToken"`
+		Previous []previousResult `json:"previousResultIds"`
 	}
 	if err := decode(params, &p); err != nil {
 		return wire.Reply{}, err
 	}
 	s.nowPulls()
-	previous := map[string]string{}
-	for _, r := range p.Previous {
-		previous[documentKey(r.URI)] = r.Value
+	return wire.Reply{Long: true, Work: func(ctx context.Context) (any, error) { return s.workspaceReport(ctx, p.Previous) }}, nil
+}
+
+// workspaceReport reports on every document; on those that the client holds and that are no more, that nothing is found in them:
+// a file that was deleted would keep its findings for ever.
+func (s *server) workspaceReport(ctx context.Context, previous []previousResult) (*protocol.WorkspaceDiagnosticReport, error) {
+	held := map[string]previousResult{}
+	for _, r := range previous {
+		held[documentKey(r.URI)] = r
 	}
-	return wire.Reply{Long: true, Work: func(ctx context.Context) (any, error) {
-		report := &protocol.WorkspaceDiagnosticReport{Items: []protocol.WorkspaceDocumentDiagnosticReport{}}
-		var mu sync.Mutex
-		err := s.eachDocument(ctx, func(uri string, version *int32, items []protocol.Diagnostic) {
-			id := s.results.of(items)
-			mu.Lock()
-			defer mu.Unlock()
-			if previous[documentKey(uri)] == id {
-				report.Items = append(report.Items, &protocol.WorkspaceUnchangedDocumentDiagnosticReport{
-					UnchangedDocumentDiagnosticReport: protocol.UnchangedDocumentDiagnosticReport{Kind: "unchanged", ResultID: id},
-					URI:                               wireURI(uri), Version: version,
-				})
-				return
-			}
-			report.Items = append(report.Items, &protocol.WorkspaceFullDocumentDiagnosticReport{
-				FullDocumentDiagnosticReport: fullReport(id, items), URI: wireURI(uri), Version: version,
+	report := &protocol.WorkspaceDiagnosticReport{Items: []protocol.WorkspaceDocumentDiagnosticReport{}}
+	var mu sync.Mutex
+	tell := func(uri string, version *int32, items []protocol.Diagnostic) {
+		id, key := s.results.of(items), documentKey(uri)
+		mu.Lock()
+		defer mu.Unlock()
+		before := held[key].Value
+		delete(held, key)
+		if before == id {
+			report.Items = append(report.Items, &protocol.WorkspaceUnchangedDocumentDiagnosticReport{
+				UnchangedDocumentDiagnosticReport: protocol.UnchangedDocumentDiagnosticReport{Kind: "unchanged", ResultID: id},
+				URI:                               wireURI(uri), Version: version,
 			})
+			return
+		}
+		report.Items = append(report.Items, &protocol.WorkspaceFullDocumentDiagnosticReport{
+			FullDocumentDiagnosticReport: fullReport(id, items), URI: wireURI(uri), Version: version,
 		})
-		return report, err
-	}}, nil
+	}
+	if err := s.eachDocument(ctx, tell); err != nil {
+		return nil, err
+	}
+	for _, r := range previous {
+		if _, gone := held[documentKey(r.URI)]; gone {
+			tell(r.URI, nil, []protocol.Diagnostic{})
+		}
+	}
+	return report, nil
 }

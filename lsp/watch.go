@@ -43,7 +43,7 @@ func (s *server) registerWatchers() {
 	var registrations []protocol.Registration
 	if s.client.can.Workspace.DidChangeWatchedFiles.DynamicRegistration {
 		globs := []map[string]string{}
-		for _, g := range []string{"**/*.py", "**/stepline.toml", "**/pyproject.toml", "**/*trace.json", "**/*trace.json.gz", "**/*.sqlite"} {
+		for _, g := range []string{"**/*.py", "**/*.ipynb", "**/stepline.toml", "**/pyproject.toml", "**/*trace.json", "**/*trace.json.gz", "**/*.sqlite"} {
 			globs = append(globs, map[string]string{"globPattern": g})
 		}
 		registrations = append(registrations, protocol.Registration{ID: "stepline-files", Method: "workspace/didChangeWatchedFiles",
