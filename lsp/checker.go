@@ -280,7 +280,9 @@ const soonTime = 2 * time.Millisecond
 func (s *server) checkedSoon(ctx context.Context, d *document) (*document, *checked, error) {
 	now := s.current.Load().documents[d.key]
 	if now != nil && now.text == d.text && now.interim == nil {
-		s.checker.hasten(d.key)
+		if now.cell.soonest() == nil {
+			s.checker.hasten(d.key)
+		}
 		result, err := now.cell.waitSoonest(ctx)
 		if err != nil {
 			return nil, nil, err
@@ -359,4 +361,27 @@ func (s *server) renew(keys []string) {
 		}
 	})
 	s.checker.pokeLater(keys...)
+}
+
+// checkedShown is checkedNow for those who only show the findings: a quick check that shows what a whole one does will do.
+func (s *server) checkedShown(ctx context.Context, key string) (*document, *checked, error) {
+	for {
+		now := s.current.Load().documents[key]
+		if now == nil {
+			return nil, nil, nil
+		}
+		if now.cell.soonest() == nil {
+			s.checker.hasten(key)
+		}
+		result, err := now.cell.waitSoonest(ctx)
+		if err != nil {
+			return nil, nil, err
+		}
+		if result != nil && !result.provisional {
+			return now, result, nil
+		}
+		if result != nil {
+			return s.checkedNow(ctx, key)
+		}
+	}
 }

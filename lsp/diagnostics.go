@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"go.lsp.dev/protocol"
 
@@ -74,6 +75,21 @@ type findingRef struct {
 	Kind string `json:"kind,omitempty"`
 }
 
+// data is the ref as JSON, as json.Marshal writes it: every diagnostic of every keystroke has one.
+func (r findingRef) data() protocol.LSPAny {
+	if r.Fix != 0 || r.Kind != "" {
+		return encode(r)
+	}
+	uri := encode(r.URI)
+	out := make([]byte, 0, len(uri)+80)
+	out = append(append(out, `{"uri":`...), uri...)
+	out = strconv.AppendInt(append(out, `,"version":`...), r.Version, 10)
+	out = append(append(out, `,"rule":"`...), r.Rule...)
+	out = strconv.AppendInt(append(out, `","start":`...), int64(r.Start), 10)
+	out = strconv.AppendInt(append(out, `,"end":`...), int64(r.End), 10)
+	return append(out, '}')
+}
+
 func refOf(d *document, f *rules.Finding) findingRef {
 	return findingRef{URI: d.uri, Version: d.version, Rule: f.Rule.ID, Start: f.Span.Start, End: f.Span.End}
 }
@@ -86,7 +102,7 @@ func (s *server) diagnostic(l *locator, d *document, f *rules.Finding) protocol.
 		Code:     protocol.String(f.Rule.ID),
 		Source:   protocol.NewOptional("stepline"),
 		Message:  protocol.String(pricedMessage(f)),
-		Data:     encode(refOf(d, f)),
+		Data:     refOf(d, f).data(),
 	}
 	if shape.CodeDescriptionSupport || s.pulls.Load() {
 		out.CodeDescription = protocol.CodeDescription{Href: wireURI(f.Rule.PageURL())}

@@ -85,7 +85,7 @@ func (s *server) itemsNow(ctx context.Context, key string) ([]protocol.Diagnosti
 	if notebook, ok := s.notebookOfCell(key); ok {
 		return s.cellItems(ctx, key, notebook)
 	}
-	d, result, err := s.checkedNow(ctx, key)
+	d, result, err := s.checkedShown(ctx, key)
 	if err != nil {
 		return nil, err
 	}

@@ -86,11 +86,11 @@ func (c *checker) lintEdit(d *document, live *liveDocument) (result *checked) {
 	if !ok {
 		return nil
 	}
-	findings, ok := live.live.Edited(patch)
+	edited, ok := live.live.Edited(patch)
 	if !ok {
 		return nil
 	}
-	result = &checked{file: patch.File, findings: findings, base: live.result, patch: patch}
+	result = &checked{file: patch.File, findings: edited.Findings, provisional: edited.Provisional, base: live.result, patch: patch}
 	result.lines = d.folder.editedLines(d, live.result, patch)
 	return result
 }

@@ -139,6 +139,8 @@ type checked struct {
 	// those alone then.
 	base  *checked
 	patch *pyscan.Patch
+	// provisional: the edited definitions do not parse, and what is found elsewhere is what was found before the edit.
+	provisional bool
 
 	lensOnce sync.Once
 	lensList []lensAt

@@ -75,18 +75,31 @@ func (l *Live) finish(facts *Facts, comments, own []*suppression, found []Findin
 // File is the model that the last full check was of: edits are patches of it.
 func (l *Live) File() *pyscan.File { return l.facts.File }
 
-// Edited are the findings of the file with a patch of File. Those in the changed definitions are found anew; the others are those
-// of the last full check, moved. Fixes whose edits may be of another text than this one are left out. ok is false where the edit
-// may change what is found elsewhere: then only a full check can tell.
-func (l *Live) Edited(patch *pyscan.Patch) (findings []Finding, ok bool) {
+// Edited is what a file has to show after an edit.
+type Edited struct {
+	// Findings are those of the file. Fixes whose edits may be of another text than this one are left out.
+	Findings []Finding
+	// Provisional: what is being typed does not parse, so that nobody can say what it is going to mean to the code around it. The
+	// findings there are those before the edit.
+	Provisional bool
+}
+
+// Edited lints the file with a patch of File. The findings in the changed definitions are found anew; the others are those of the
+// last full check, moved. ok is false where the edit may change what is found elsewhere: then only a full check can tell.
+func (l *Live) Edited(patch *pyscan.Patch) (edited Edited, ok bool) {
 	if patch.Base != l.facts.File || !isIndexed(l.facts) {
-		return nil, false
+		return Edited{}, false
 	}
 	e := newEdit(l.facts.index, patch)
 	facts := l.edited(e)
 	own := suppressionsOf(facts.Tree, patch.New)
-	if !l.sameFootprint(e, facts) || slices.ContainsFunc(own, func(c *suppression) bool { return c.whole }) {
-		return nil, false
+	if slices.ContainsFunc(own, func(c *suppression) bool { return c.whole }) {
+		return Edited{}, false
+	}
+	if !l.sameFootprint(e, facts) {
+		if edited.Provisional = len(patch.File.SyntaxErrors) > 0; !edited.Provisional {
+			return Edited{}, false
+		}
 	}
 	var found []Finding
 	for _, r := range l.list {
@@ -94,7 +107,7 @@ func (l *Live) Edited(patch *pyscan.Patch) (findings []Finding, ok bool) {
 			continue
 		}
 		if !tryRule(r, facts, &found) {
-			return nil, false
+			return Edited{}, false
 		}
 	}
 	found = e.placed(found)
@@ -107,7 +120,8 @@ func (l *Live) Edited(patch *pyscan.Patch) (findings []Finding, ok bool) {
 	}
 	out = append(out, found...)
 	SortFindings(out)
-	return out, true
+	edited.Findings = out
+	return edited, true
 }
 
 func isIndexed(f *Facts) bool { return f.project.paths[f.File.Path] == f.index }
