@@ -110,7 +110,7 @@ func (s *editingSession) replay(trace string, command string, arguments ...strin
 		return nil, err
 	}
 	defer c.stop()
-	if _, err := c.request("initialize", s.initialize(map[string]any{"publishDiagnostics": map[string]any{"versionSupport": true, "relatedInformation": true}})); err != nil {
+	if _, err := c.request("initialize", s.initialize(shown)); err != nil {
 		return nil, err
 	}
 	got.start = time.Since(began)
@@ -129,6 +129,12 @@ func (s *editingSession) replay(trace string, command string, arguments ...strin
 		}
 	}
 	return got, s.typeAll(c, uri, trace != "", got)
+}
+
+// shown is what the client says it shows, as VS Code and Neovim do: a hint's tooltip is asked for where the mouse rests on it.
+var shown = map[string]any{
+	"publishDiagnostics": map[string]any{"versionSupport": true, "relatedInformation": true},
+	"inlayHint":          map[string]any{"resolveSupport": map[string]any{"properties": []string{"tooltip", "textEdits", "label.tooltip", "label.location", "label.command"}}},
 }
 
 func (s *editingSession) initialize(textDocument map[string]any) map[string]any {
