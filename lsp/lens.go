@@ -40,8 +40,9 @@ func (s *server) codeLens(_ context.Context, params []byte) (wire.Reply, error) 
 type lensAt struct {
 	offset int
 	title  string
-	// function is the function whose total it is, nil for the others.
+	// function or class is what the total is of; both are nil for a loop.
 	function *pyscan.Function
+	class    *pyscan.Class
 }
 
 // lenses are those over training loops and over functions and modules that cost something; worked out once a check.
@@ -66,7 +67,7 @@ func (result *checked) lenses() []lensAt {
 		}
 		v, file := result.lines, result.file
 		for _, loop := range trainingLoops(file, v) {
-			result.lensList = append(result.lensList, lensAt{loop, v.trace.stepTitle(), nil})
+			result.lensList = append(result.lensList, lensAt{offset: loop, title: v.trace.stepTitle()})
 		}
 		for _, fn := range file.Functions {
 			if fn.Comprehension != nil || fn.Value != nil || fn.Parent == nil || slices.Contains(v.changed, fn) {
@@ -74,12 +75,12 @@ func (result *checked) lenses() []lensAt {
 			}
 			if title := v.functionTitle(file, fn); title != "" {
 				offset := file.Lines().Start(fn.DefLine) + indent(file.LineText(fn.DefLine))
-				result.lensList = append(result.lensList, lensAt{offset, title, fn})
+				result.lensList = append(result.lensList, lensAt{offset: offset, title: title, function: fn})
 			}
 		}
 		for _, class := range file.Classes {
-			if title := v.moduleTitle(file, class); title != "" {
-				result.lensList = append(result.lensList, lensAt{class.Start, title, nil})
+			if title := v.moduleTitle(file, class, v.changed); title != "" {
+				result.lensList = append(result.lensList, lensAt{offset: class.Start, title: title, class: class})
 			}
 		}
 	})
@@ -108,12 +109,12 @@ func (v *lineView) functionTitle(file *pyscan.File, fn *pyscan.Function) string 
 }
 
 // moduleTitle is the total over the methods of a module (a class with a forward) and how often it was called, "" for other
-// classes and for one without costs.
-func (v *lineView) moduleTitle(file *pyscan.File, class *pyscan.Class) string {
+// classes and for one without costs. Methods that changed do not count.
+func (v *lineView) moduleTitle(file *pyscan.File, class *pyscan.Class, changed []*pyscan.Function) string {
 	var ns, calls int64
 	module := false
 	for _, fn := range class.Methods {
-		if slices.Contains(v.changed, fn) {
+		if slices.Contains(changed, fn) {
 			continue
 		}
 		own, times := v.total(file, fn)

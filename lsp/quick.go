@@ -197,16 +197,25 @@ func (result *checked) staleAt(line int) bool {
 	return v.staleAt(file, line)
 }
 
-// editedLenses are the lenses of the whole check before, moved, but for those of functions that the edit changed.
+// editedLenses are the lenses of the whole check before, moved, without the totals of functions that the edit changed.
 func (result *checked) editedLenses() []lensAt {
 	var out []lensAt
-	p := result.patch
-	for _, l := range result.base.lenses() {
+	p, before := result.patch, result.base
+	changed := slices.Clone(before.lines.changed)
+	for _, fn := range p.Base.Functions[1:] {
+		if p.Old.Covers(fn.Span) && slices.ContainsFunc(result.lines.changed, func(now *pyscan.Function) bool { return now.QualName == fn.QualName }) {
+			changed = append(changed, fn)
+		}
+	}
+	for _, l := range before.lenses() {
 		offset, ok := p.ToNew(l.offset)
-		if !ok || l.function != nil && p.Old.Covers(l.function.Span) && slices.ContainsFunc(result.lines.changed, func(fn *pyscan.Function) bool {
-			return p.File.FunctionAt(offset) == fn
-		}) {
+		if !ok || l.function != nil && slices.Contains(changed, l.function) {
 			continue
+		}
+		if l.class != nil && len(changed) > len(before.lines.changed) {
+			if l.title = before.lines.moduleTitle(before.file, l.class, changed); l.title == "" {
+				continue
+			}
 		}
 		l.offset = offset
 		out = append(out, l)
