@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"stepline/traceindex/load"
 )
 
 // usualNames are what profilers call their traces.
@@ -102,13 +104,41 @@ func (w *Workspace) TracesFromSettings() (paths, refused []string) {
 		if !filepath.IsAbs(p) && w.root != "" {
 			p = filepath.Join(w.root, p)
 		}
-		if w.settings.TracesFromFile && !w.insideRoot(p) {
+		if w.settings.TracesFromFile && !w.staysInside(p) {
 			refused = append(refused, t)
 			continue
 		}
 		paths = append(paths, p)
 	}
 	return paths, refused
+}
+
+// staysInside tells whether a path, and what is found by it (a folder's files, those a glob matches), lies in the folder.
+func (w *Workspace) staysInside(p string) bool {
+	if !w.insideRoot(p) {
+		return false
+	}
+	info, err := os.Stat(p)
+	switch {
+	case err == nil && info.IsDir():
+		leads := false
+		walked := 0
+		_ = filepath.WalkDir(p, func(name string, e fs.DirEntry, err error) error { // what cannot be read is not loaded either
+			if walked++; walked > maxWalked {
+				return fs.SkipAll
+			}
+			if err == nil && e.Type()&fs.ModeSymlink != 0 && !w.insideRoot(name) {
+				leads = true
+				return fs.SkipAll
+			}
+			return nil
+		})
+		return !leads && walked <= maxWalked
+	case err == nil:
+		return true
+	}
+	found, err := load.Glob(p)
+	return err != nil || !slices.ContainsFunc(found, func(name string) bool { return !w.insideRoot(name) })
 }
 
 // insideRoot tells whether a path (or the fixed part of a glob) lies in the folder, links followed.

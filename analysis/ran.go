@@ -15,6 +15,7 @@ import (
 	"stepline/pyscan"
 	"stepline/traceindex"
 	"stepline/traceindex/attribute"
+	"stepline/traceindex/load"
 	"stepline/traceindex/recorder"
 )
 
@@ -76,17 +77,17 @@ func (w *Workspace) newRanSources(ctx context.Context, run *traceindex.Run, sour
 
 // readSources reads the recorded sources beside a trace: X.sources.json.gz of X.json.gz; nil where there are none.
 func readSources(trace string) (*recorder.Sources, string, error) {
-	stem := strings.TrimSuffix(strings.TrimSuffix(trace, ".gz"), ".json")
-	for _, name := range []string{stem + ".sources.json.gz", stem + ".sources.json"} {
-		f, err := os.Open(name)
-		if err != nil {
-			continue // there is none
-		}
-		defer f.Close()
-		recorded, err := recorder.ReadSources(f)
-		return recorded, name, err
+	name, ok := load.Beside(trace, "sources")
+	if !ok {
+		return nil, "", nil
 	}
-	return nil, "", nil
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, name, err
+	}
+	defer f.Close()
+	recorded, err := recorder.ReadSources(f)
+	return recorded, name, err
 }
 
 // place finds the workspace file that a recorded one is now.

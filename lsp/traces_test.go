@@ -441,3 +441,38 @@ func TestLinksOutOfAStrangersFolderAreNotFollowed(t *testing.T) {
 		}
 	})
 }
+
+// TestTracesThatAStrangersFolderNames: neither a folder nor a glob of its settings leads out by a link, and none goes in circles.
+func TestTracesThatAStrangersFolderNames(t *testing.T) {
+	outside := workspaceOf(t, map[string]string{"trace.json.gz": "@traces/gpt/trace.json.gz"})
+	for _, test := range []struct {
+		name, traces, link, to string
+		loaded                 bool
+	}{
+		{"a folder with a link out", "runs", "runs/a.json.gz", outside + "/trace.json.gz", false},
+		{"a glob that meets a link out", "runs/*.gz", "runs/a.json.gz", outside + "/trace.json.gz", false},
+		{"a folder elsewhere", "out", "out", outside, false},
+		{"a glob that meets a folder elsewhere", "**/*.json.gz", "runs/out", outside, true},
+		{"a glob and a link to the folder above", "**/*.json.gz", "runs/up", "..", true},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			dir := workspaceOf(t, map[string]string{"stepline.toml": "traces = [\"" + test.traces + "\"]\n", "runs/own.json.gz": "@traces/gpt/trace.json.gz"})
+			if err := os.Symlink(test.to, filepath.Join(dir, filepath.FromSlash(test.link))); err != nil {
+				t.Skip(err)
+			}
+			session(t, Options{}, func(t *testing.T, c *fakeClient) {
+				c.initialize(dir, fullCapabilities(), nil)
+				if !test.loaded {
+					c.waitFor("window/showMessage", "lie outside the folder that names them")
+				} else {
+					c.waitFor("stepline/status", `"steps":2`)
+				}
+				var report struct{ Content string }
+				failure := c.call("stepline/report", object{"format": "json"}, &report)
+				if test.loaded != (failure == nil) || strings.Contains(report.Content, outside) {
+					t.Errorf("the report: %v, %.300s", failure, report.Content)
+				}
+			})
+		})
+	}
+}

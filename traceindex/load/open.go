@@ -183,7 +183,7 @@ func expand(paths []string) ([]input, []error) {
 		case err == nil:
 			add(p, info.Size(), false)
 		case strings.ContainsAny(p, "*?[{"):
-			found, globErr := doublestar.FilepathGlob(p)
+			found, globErr := Glob(p)
 			if globErr != nil {
 				errs = append(errs, &Error{p, fmt.Errorf("bad pattern: %w", globErr)})
 				continue
@@ -208,6 +208,12 @@ func expand(paths []string) ([]input, []error) {
 		}
 	}
 	return inputs, errs
+}
+
+// Glob lists what a pattern names. Links to folders are entered where the pattern spells them out, not where a `*` or `**` meets
+// them: a link to a folder above would have no end, one elsewhere would list what nobody meant.
+func Glob(pattern string) ([]string, error) {
+	return doublestar.FilepathGlob(pattern, doublestar.WithNoFollow())
 }
 
 // walk lists the files of a folder and of the folders in it that may be traces by name: a folder of ranks holds other things

@@ -298,9 +298,12 @@ func TestFolderWithAnotherRecording(t *testing.T) {
 }
 
 func TestReadSources(t *testing.T) {
-	for text, says := range map[string]string{`{"schema": 2}`: "schema 2", `{`: "unexpected EOF", "\x1f\x8bxx": "unexpected EOF"} {
+	for text, says := range map[string]string{
+		`{"schema": 2}`: "schema 2", `{`: "unexpected EOF", "\x1f\x8bxx": "unexpected EOF",
+		`{"schema": 1, "files": [{"path": "` + strings.Repeat("x", maxSourcesBytes): "more than 67108864 bytes",
+	} {
 		if _, err := ReadSources(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%q: %v", text, err)
+			t.Errorf("%.60q: %v", text, err)
 		}
 	}
 }

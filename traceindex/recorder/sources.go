@@ -61,6 +61,10 @@ type SourceFile struct {
 	Text string `json:"text"`
 }
 
+// maxSourcesBytes bounds what a sources file unpacks to: all Python files of a workspace have a few megabytes, and a few
+// kilobytes of gzip can say gigabytes.
+const maxSourcesBytes = 64 << 20
+
 // ReadSources reads a sources file, gzip or plain.
 func ReadSources(r io.Reader) (*Sources, error) {
 	in := bufio.NewReader(r)
@@ -73,7 +77,10 @@ func ReadSources(r io.Reader) (*Sources, error) {
 		text = unpacked
 	}
 	var s Sources
-	if err := json.NewDecoder(text).Decode(&s); err != nil {
+	bounded := &io.LimitedReader{R: text, N: maxSourcesBytes + 1}
+	if err := json.NewDecoder(bounded).Decode(&s); bounded.N <= 0 {
+		return nil, fmt.Errorf("recorder: sources: more than %d bytes of text", maxSourcesBytes)
+	} else if err != nil {
 		return nil, fmt.Errorf("recorder: sources: %w", err)
 	}
 	if s.Schema != 1 {
