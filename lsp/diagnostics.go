@@ -29,11 +29,7 @@ func (s *server) publish(uri, key string, version *int32, diagnostics []protocol
 	if diagnostics == nil {
 		diagnostics = []protocol.Diagnostic{}
 	}
-	p := &protocol.PublishDiagnosticsParams{URI: wireURI(uri), Diagnostics: diagnostics}
-	if version != nil {
-		p.Version = protocol.NewOptional(*version)
-	}
-	s.notify("textDocument/publishDiagnostics", p, "diagnostics "+key)
+	s.notify("textDocument/publishDiagnostics", pushed{uri, version, diagnostics}, "diagnostics "+key)
 }
 
 // diagnosticsOf writes a document's findings as diagnostics.

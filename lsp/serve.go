@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"go.lsp.dev/protocol"
 	"go.uber.org/zap"
 
 	"stepline/lsp/internal/wire"
@@ -73,7 +72,7 @@ func newServer(ctx context.Context, in io.Reader, out io.Writer, options Options
 		log:     log,
 		in:      in,
 		out:     out,
-		conn:    wire.NewConn(in, out, func(v any) ([]byte, error) { return protocol.Marshal(v) }, log),
+		conn:    wire.NewConn(in, out, marshal, log),
 		ctx:     ctx,
 		end:     cancel,
 	}

@@ -192,7 +192,7 @@ func (f *footprint) reaches(s *Site, call *pyscan.Call, name string) bool {
 	if f.a.project.define(f.x, call.Func, s.Function, 0).ok() || f.a.callee(f.x, s).def != nil {
 		return true
 	}
-	return name != "" && !commonMethods[name] && f.a.project.defining(name) > 0
+	return name != "" && !commonMethods[name] && f.a.project.defines(name)
 }
 
 // value writes what is known of a value.

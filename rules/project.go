@@ -34,6 +34,9 @@ type projectFiles struct {
 	// texts keeps how many files hold a text that mentions was asked for, calls what callsOf answered.
 	texts, calls sync.Map
 
+	// defined keeps what defines answered.
+	defined sync.Map
+
 	// idle holds data flows between runs: what they know about a project that never changes stays true.
 	idleMu sync.Mutex
 	idle   []*analysis
@@ -122,6 +125,19 @@ func (p *Project) defining(name string) int {
 	n := p.countDefined(name)
 	p.notes.add(&definedTimes{name: name, n: n})
 	return n
+}
+
+// defines tells whether a function of that name is defined anywhere.
+func (p *Project) defines(name string) bool {
+	if p.edit != nil {
+		return p.before.defines(name)
+	}
+	if known, ok := p.defined.Load(name); ok {
+		return known.(bool)
+	}
+	defines := p.defining(name) > 0
+	p.defined.Store(name, defines)
+	return defines
 }
 
 func (p *Project) countDefined(name string) int {
