@@ -258,6 +258,9 @@ func (c *checker) lint(d *document, file *pyscan.File) (result *checked) {
 	defer c.recovered("checking", d)
 	findings, live, project := d.folder.workspace.CheckLive(file, d.folder.costs())
 	result = &checked{file: file, findings: findings, lines: d.folder.linesOf(d, file)}
+	if result.lines != nil {
+		result.lenses() // worked out here rather than when somebody waits for them
+	}
 	c.keep(d, &liveDocument{live: live, workspace: d.folder.workspace, project: project, trace: d.folder.trace, path: d.path, result: result})
 	return result
 }

@@ -201,18 +201,19 @@ func (result *checked) staleAt(line int) bool {
 func (result *checked) editedLenses() []lensAt {
 	var out []lensAt
 	p, before := result.patch, result.base
-	changed := slices.Clone(before.lines.changed)
+	var now []*pyscan.Function // as they were before
 	for _, fn := range p.Base.Functions[1:] {
-		if p.Old.Covers(fn.Span) && slices.ContainsFunc(result.lines.changed, func(now *pyscan.Function) bool { return now.QualName == fn.QualName }) {
-			changed = append(changed, fn)
+		if p.Old.Covers(fn.Span) && slices.ContainsFunc(result.lines.changed, func(edited *pyscan.Function) bool { return edited.QualName == fn.QualName }) {
+			now = append(now, fn)
 		}
 	}
+	changed := slices.Concat(before.lines.changed, now)
 	for _, l := range before.lenses() {
 		offset, ok := p.ToNew(l.offset)
 		if !ok || l.function != nil && slices.Contains(changed, l.function) {
 			continue
 		}
-		if l.class != nil && len(changed) > len(before.lines.changed) {
+		if l.class != nil && slices.ContainsFunc(now, func(fn *pyscan.Function) bool { return l.class.Covers(fn.Span) }) {
 			if l.title = before.lines.moduleTitle(before.file, l.class, changed); l.title == "" {
 				continue
 			}
