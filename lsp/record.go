@@ -80,35 +80,41 @@ func (r *recorder) run(log *zap.Logger) {
 	}
 }
 
-// blankTexts replaces the contents of documents in a message.
+// blankTexts replaces the contents of documents in a message, and what quotes them: a diagnostic's message and an action's title
+// name expressions, a notebook's metadata is part of its file.
 func blankTexts(body []byte) json.RawMessage {
 	var value any
 	if json.Unmarshal(body, &value) != nil {
 		return json.RawMessage(`{}`)
 	}
-	blankValue(value)
-	out, err := json.Marshal(value)
+	out, err := json.Marshal(blanked(value, false))
 	if err != nil {
 		return json.RawMessage(`{}`)
 	}
 	return out
 }
 
-func blankValue(value any) {
+// quoting are the members that hold or quote a document's text.
+var quoting = map[string]bool{"text": true, "newText": true, "message": true, "title": true}
+
+// blanked is a value with what quotes in it blanked, or all its strings. It changes the value's maps and lists.
+func blanked(value any, all bool) any {
 	switch v := value.(type) {
+	case string:
+		if all {
+			return blankText(v)
+		}
 	case map[string]any:
 		for k, e := range v {
-			if s, ok := e.(string); ok && (k == "text" || k == "newText") {
-				v[k] = blankText(s)
-				continue
-			}
-			blankValue(e)
+			_, isText := e.(string)
+			v[k] = blanked(e, all || k == "metadata" || isText && quoting[k])
 		}
 	case []any:
-		for _, e := range v {
-			blankValue(e)
+		for i, e := range v {
+			v[i] = blanked(e, all)
 		}
 	}
+	return value
 }
 
 func blankText(s string) string {

@@ -16,6 +16,11 @@ func TestARecordedSessionReplaysWithoutTheTexts(t *testing.T) {
 		c.open("untitled:secret", "password = 'hunter2'\nimport torch\nx = torch.load(p)\n")
 		c.change("untitled:secret", 2, object{"range": span(0, 0, 0, 0), "text": "# 模🙂\n"})
 		c.must("textDocument/hover", object{"textDocument": object{"uri": "untitled:secret"}, "position": at(1, 0)}, nil)
+		c.must("textDocument/codeAction", object{"textDocument": object{"uri": "untitled:secret"}, "range": span(0, 0, 0, 0),
+			"context": object{"diagnostics": []object{{"range": span(0, 0, 0, 1), "message": "a password: hunter2", "source": "another linter"}}}}, nil)
+		c.notify("notebookDocument/didOpen", object{"notebookDocument": object{"uri": "file:///n.ipynb", "version": 1, "metadata": object{"tags": []string{"hunter2"}},
+			"cells": []object{{"kind": 2, "document": "cell:1", "metadata": object{"note": "hunter2"}}}},
+			"cellTextDocuments": []object{{"uri": "cell:1", "languageId": "python", "version": 1, "text": "hunter2 = 1"}}})
 		c.quit()
 	})
 	text := session.String()
