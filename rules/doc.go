@@ -7,7 +7,9 @@
 // N steps, an evaluation function, a project without a GPU) are applied here, when a finding is reported, so that a rule
 // states only what is its own.
 //
-// Run lints one file; Linter holds what stays the same between files. ApplyFixes turns findings into a new text.
+// Run lints one file, among a Project of others. Live goes on from there while the file is typed into: it lints the edited
+// definitions alone (live.go), in front of what was found of everything else (edited.go), wherever they show the code around them
+// the same as before (footprint.go). ApplyFixes turns findings into a new text.
 //
 // The package knows pyscan and the measured costs behind the small Costs interface; it knows no editor, no protocol and
 // no trace format. Package analysis wires it to traces; report, cmd and lsp show what it finds.

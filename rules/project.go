@@ -41,7 +41,7 @@ type projectFiles struct {
 	idleMu sync.Mutex
 	idle   []*analysis
 
-	// edit is set in a project with changed definitions of one of its files (see edit.go); before is the project without them.
+	// edit is set in a project with changed definitions of one of its files (see edited.go); before is the project without them.
 	edit   *edit
 	before *Project
 
