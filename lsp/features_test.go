@@ -430,6 +430,24 @@ func TestTracesAreFoundWatchedAndReloaded(t *testing.T) {
 		if loads() <= before {
 			t.Error("a trace written anew was not loaded again")
 		}
+		// A newer file of which nothing is left, as while it is being written, takes no trace's place.
+		newer := filepath.Join(dir, "newer.pt.trace.json")
+		if err := os.WriteFile(newer, []byte(`{"traceEvents": [`), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		info, err := os.Stat(trace) // the bubble's clock is far behind the disk's
+		if err != nil {
+			t.Fatal(err)
+		}
+		later := info.ModTime().Add(time.Hour)
+		if err := os.Chtimes(newer, later, later); err != nil {
+			t.Fatal(err)
+		}
+		c.notify("workspace/didChangeWatchedFiles", object{"changes": []object{{"uri": pathURI(newer), "type": 1}}})
+		c.waitFor("window/showMessage", "newer.pt.trace.json")
+		if got := c.lastTrace(); got != "trace.json.gz" || hints() == 0 {
+			t.Errorf("with a newer file that holds nothing, %q is loaded", got)
+		}
 	})
 }
 

@@ -203,10 +203,16 @@ func (s *server) load(ctx context.Context, cancel context.CancelFunc, f *folder,
 	if err != nil { // what of the run could be used is there
 		s.showMessage(protocol.MessageTypeWarning, "stepline: part of the run could not be loaded: "+err.Error())
 	}
-	p.end("loaded")
-	if message := damage(loaded.Warnings()); message != "" {
+	message := damage(loaded.Warnings())
+	if message != "" {
 		s.showMessage(protocol.MessageTypeWarning, "stepline: "+message)
+		if r.origin == originFound && loaded.Costs.Summary.GPUTotalNs == 0 && len(loaded.Costs.Lines) == 0 {
+			// A file of which nothing is left must not take the place of the run that is shown: it may still be being written.
+			p.end("failed: " + message)
+			return nil, errors.New(message)
+		}
 	}
+	p.end("loaded")
 	return newLoadedTrace(loaded, r.paths, r.origin), nil
 }
 
