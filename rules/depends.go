@@ -117,7 +117,8 @@ func (d *dependencies) holdsIn(c *checking) bool {
 // notes take down dependencies: a stack of lists, one for each answer that is being worked out. nil takes down nothing.
 type notes struct {
 	top   *noteList
-	lists uint64 // how many there were
+	lists uint64    // how many there were
+	spare *noteList // used up, to be used again
 	// What is noted often is one dependency each.
 	files    map[*fileIndex]*sameFile
 	texts    map[string]*sameText
@@ -133,23 +134,33 @@ type noteList struct {
 
 // begin opens a list; what is asked from now on goes there.
 func (n *notes) begin() {
+	list := n.spare
+	if list == nil {
+		list = &noteList{}
+	} else {
+		n.spare = list.up
+	}
 	n.lists++
-	n.top = &noteList{up: n.top, id: n.lists}
+	list.up, list.id = n.top, n.lists
+	n.top = list
 }
 
 // end closes the list. It is on nobody else's list yet; nil if there is nothing on it.
 func (n *notes) end() *dependencies {
 	list := n.top
-	n.top = list.up
-	switch len(list.on) {
+	on := list.on
+	n.top, n.spare, list.up, list.on = list.up, list, n.spare, on[:0]
+	switch len(on) {
 	case 0:
 		return nil
 	case 1:
-		if only, ok := list.on[0].(*dependencies); ok {
+		if only, ok := on[0].(*dependencies); ok {
 			return only
 		}
 	}
-	return &dependencies{on: slices.Clip(list.on)}
+	d := &dependencies{on: slices.Clone(on)}
+	clear(on)
+	return d
 }
 
 // unwind drops the lists that a panic left open, and all that were asked for it.
@@ -275,19 +286,18 @@ type sameText struct {
 
 func (d *sameText) holdsIn(c *checking) bool { return c.p.holdsText(d.text) == d.held }
 
-func (n *notes) text(text string, held bool) {
-	if n == nil {
-		return
-	}
+// mentions asks a project for a text.
+func (n *notes) mentions(p *Project, text string) bool {
 	d := n.texts[text]
 	if d == nil {
-		d = &sameText{text: text, held: held}
+		d = &sameText{text: text, held: p.holdsText(text)}
 		if n.texts == nil {
 			n.texts = map[string]*sameText{}
 		}
 		n.texts[text] = d
 	}
 	n.add(d)
+	return d.held
 }
 
 // sameCalls: the calls of a name, and what they call, are the same.

@@ -42,7 +42,7 @@ type flowKey struct {
 type attrValue struct {
 	value *Value
 	final bool
-	depth int // like a flow's
+	depth int // how many levels it takes of who asks, like a flow's
 	on    *dependencies
 }
 
@@ -123,7 +123,7 @@ func (a *analysis) at(x *fileIndex, fn *pyscan.Function, level int) *flow {
 	}
 	a.notes.begin()
 	x.ready()
-	f := &flow{a: a, x: x, fn: fn, level: level, values: map[pyscan.Expr]*Value{}, env: env{}}
+	f := a.newFlow(x, fn, level)
 	f.scan()
 	a.bind(f)
 	if fn.Value != nil {

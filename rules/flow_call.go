@@ -262,7 +262,7 @@ func (f *flow) attr(d definition, name string) *Value {
 	if !v.final {
 		f.open = true
 	}
-	f.depth = max(f.depth, v.depth+1)
+	f.depth = max(f.depth, v.depth)
 	return v.value
 }
 
@@ -296,7 +296,7 @@ func (a *analysis) attr(d definition, name string, level, depth int) attrValue {
 			out.final = false
 			continue
 		}
-		out.final, out.depth = out.final && !fl.open, max(out.depth, fl.depth)
+		out.final, out.depth = out.final && !fl.open, max(out.depth, fl.depth+1)
 		for _, s := range x.tree.attributeTargets(m)[name] {
 			if v := fl.noted(s); v.Kind != Unknown {
 				out.value = join(out.value, v)

@@ -31,11 +31,8 @@ type projectFiles struct {
 	// training are the names mayTrain knows, made on first use.
 	trainOnce sync.Once
 	training  map[string]bool
-	// texts keeps how many files hold a text that mentions was asked for, calls what callsOf answered.
-	texts, calls sync.Map
-
-	// defined keeps what defines answered.
-	defined sync.Map
+	// texts keeps how many files hold a text that mentions was asked for, calls what callsOf answered, counts what defining did.
+	texts, calls, counts sync.Map
 
 	// idle holds data flows between runs: what they know about a project that never changes stays true.
 	idleMu sync.Mutex
@@ -132,15 +129,13 @@ func (p *Project) defines(name string) bool {
 	if p.edit != nil {
 		return p.before.defines(name)
 	}
-	if known, ok := p.defined.Load(name); ok {
-		return known.(bool)
-	}
-	defines := p.defining(name) > 0
-	p.defined.Store(name, defines)
-	return defines
+	return p.defining(name) > 0
 }
 
 func (p *Project) countDefined(name string) int {
+	if known, ok := p.counts.Load(name); ok {
+		return known.(int)
+	}
 	n := 0
 	seen := map[*fileIndex]bool{}
 	for _, x := range p.named(name, func(n *nameIndex) map[string][]*fileIndex { return n.defs }, func(x *fileIndex) bool { return true }) {
@@ -154,6 +149,7 @@ func (p *Project) countDefined(name string) int {
 			}
 		}
 	}
+	p.counts.Store(name, n)
 	return n
 }
 
@@ -455,9 +451,10 @@ func (p *Project) mentions(text string) bool {
 	if p.edit != nil {
 		return p.mentionsEdited(text)
 	}
-	does := p.holdsText(text)
-	p.notes.text(text, does)
-	return does
+	if p.notes != nil {
+		return p.notes.mentions(p, text)
+	}
+	return p.holdsText(text)
 }
 
 func (p *Project) holdsText(text string) bool {

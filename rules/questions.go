@@ -62,6 +62,11 @@ func ask[K comparable, V any](a *analysis, key K, about *fileIndex, same func(V,
 
 func equal[V comparable](a, b V) bool { return a == b }
 
+// newFlow is a flow of nothing yet, with room for the values of its function's expressions.
+func (a *analysis) newFlow(x *fileIndex, fn *pyscan.Function, level int) *flow {
+	return &flow{a: a, x: x, fn: fn, level: level, values: make(map[pyscan.Expr]*Value, len(x.tree.in(fn))/3), env: env{}}
+}
+
 // bound is what a function's parameters are bound to.
 type bound struct {
 	values []*Value
@@ -88,7 +93,7 @@ func (a *analysis) bind(f *flow) {
 	}
 	was := f.bound()
 	a.notes.asked(x, func(b *analysis) bool {
-		again := &flow{a: b, x: x, fn: fn, level: level, values: map[pyscan.Expr]*Value{}, env: env{}}
+		again := &flow{a: b, x: x, fn: fn, level: level, values: map[pyscan.Expr]*Value{}, env: env{}} // its body is not looked at
 		again.scan()
 		again.bindParameters()
 		is := again.bound()
