@@ -9,6 +9,8 @@
 //   - A broken frame is answered −32700 and the reader finds the next header by itself.
 //   - What the client does not read is bounded: superseded notifications are replaced, droppable ones dropped, answers shrink
 //     to an error. Reading goes on.
+//   - At the end (exit, end of input) short requests get a moment to be answered, then all is cancelled, and what does not heed
+//     that is left behind: the end comes within a second.
 //
 // jsonrpc2's own Conn closes on a notification's error or a panic, reorders under Async and blocks reading while it writes;
 // so only the error type and codes of go.lsp.dev/jsonrpc2 are used here. Only lsp imports this package.
