@@ -9,7 +9,9 @@
 //
 // Run lints one file, among a Project of others. Live goes on from there while the file is typed into: it lints the edited
 // definitions alone (live.go), in front of what was found of everything else (edited.go), wherever they show the code around them
-// the same as before (footprint.go). ApplyFixes turns findings into a new text.
+// the same as before (footprint.go). A Result tells what it rests on (depends.go) and, after edits of other files, whether it still
+// holds: what calls a function or names a thing is asked again where it was edited (questions.go), and only where the answer is
+// another one the file is to be linted anew. ApplyFixes turns findings into a new text.
 //
 // The package knows pyscan and the measured costs behind the small Costs interface; it knows no editor, no protocol and
 // no trace format. Package analysis wires it to traces; report, cmd and lsp show what it finds.
