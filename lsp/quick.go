@@ -16,14 +16,20 @@ type liveDocument struct {
 	trace     *loadedTrace
 	path      string
 	result    *checked
+	// patch is the last edit that was linted, nil for none; the quick lane's.
+	patch *pyscan.Patch
 }
 
-// maxLives bounds how many documents are kept ready for quick checks: nobody types into more at a time.
-const maxLives = 4
+// maxLives bounds how many documents are kept ready for quick checks (nobody types into more at a time), maxLiveSize how large they
+// may be, in bytes: what is kept of a document beside its model is several times its text.
+const (
+	maxLives    = 4
+	maxLiveSize = 1 << 20
+)
 
 // keep has a document's edits linted by a whole check of it.
 func (c *checker) keep(d *document, live *liveDocument) {
-	if d.notebook != nil || live.live == nil {
+	if d.notebook != nil || live.live == nil || d.text.Len() > maxLiveSize {
 		return
 	}
 	c.mu.Lock()
@@ -66,6 +72,7 @@ func (c *checker) checkQuickly(key string) {
 		return
 	}
 	if live.live.File().Text == d.text.String() { // an edit was undone
+		live.patch = nil
 		c.tell(d, live.result, d.cell.settleQuickly)
 		c.pokeLater(key)
 		return
@@ -82,7 +89,7 @@ func (c *checker) checkQuickly(key string) {
 // lintEdit lints the edited definitions, nil where that does not tell all.
 func (c *checker) lintEdit(d *document, live *liveDocument) (result *checked) {
 	defer c.recovered("checking an edit of", d)
-	patch, ok := live.live.File().Patch(d.text.String())
+	patch, ok := live.follow(d.text.String())
 	if !ok {
 		return nil
 	}
@@ -90,9 +97,20 @@ func (c *checker) lintEdit(d *document, live *liveDocument) (result *checked) {
 	if !ok {
 		return nil
 	}
+	live.patch = patch
 	result = &checked{file: patch.File, findings: edited.Findings, provisional: edited.Provisional, base: live.result, patch: patch}
 	result.lines = d.folder.editedLines(d, live.result, patch)
 	return result
+}
+
+// follow is the patch that makes a text of the one checked whole.
+func (l *liveDocument) follow(text string) (*pyscan.Patch, bool) {
+	if l.patch != nil {
+		if next, ok := l.patch.Then(text); ok {
+			return next, true
+		}
+	}
+	return l.live.File().Patch(text)
 }
 
 // editedLines are the lines of a document after an edit: those of the whole check before, moved, and in the edited definitions as
@@ -102,11 +120,7 @@ func (f *folder) editedLines(d *document, before *checked, patch *pyscan.Patch) 
 	if part == nil || before.lines == nil || before.lines.trace != part.trace {
 		return part
 	}
-	base := patch.Base
-	m := movedLines{first: base.Line(patch.Old.Start), behind: base.LineCount() + 1, by: patch.File.LineCount() - base.LineCount()}
-	if patch.Old.End < len(base.Text) {
-		m.behind = base.Line(patch.Old.End)
-	}
+	m := movedLines{patch}
 	v := &lineView{trace: part.trace, said: map[int][]string{}, beside: map[int]*besideCard{}}
 	v.changed = append(slices.Clone(before.lines.changed), part.changed...)
 	for _, row := range before.lines.rows {
@@ -137,21 +151,24 @@ func (f *folder) editedLines(d *document, before *checked, patch *pyscan.Patch) 
 	return v
 }
 
-// movedLines is how lines move with an edit: those up to first stay, those from behind on move by a number, what is between is new.
-type movedLines struct{ first, behind, by int }
+// movedLines is how lines move with an edit.
+type movedLines struct{ patch *pyscan.Patch }
 
+// line is where a line is now; ok is false for those of edited definitions.
 func (m movedLines) line(before int) (now int, ok bool) {
-	switch {
-	case before < m.first:
-		return before, true
-	case before >= m.behind:
-		return before + m.by, true
+	start := m.patch.Base.Lines().Start(before)
+	if m.patch.Replaces(start) {
+		return 0, false
 	}
-	return 0, false
+	moved, ok := m.patch.ToNew(start)
+	return m.patch.File.Line(moved), ok
 }
 
-// inside tells whether a line, as it is now, is new.
-func (m movedLines) inside(now int) bool { return now >= m.first && now < m.behind+m.by }
+// inside tells whether a line, as it is now, is one of edited definitions.
+func (m movedLines) inside(now int) bool {
+	_, outside := m.patch.ToBase(m.patch.File.Lines().Start(now))
+	return !outside
+}
 
 func (m movedLines) within(rows []lineRow) []lineRow {
 	return slices.DeleteFunc(slices.Clone(rows), func(r lineRow) bool { return !m.inside(r.line) })
@@ -187,12 +204,10 @@ func (result *checked) staleAt(line int) bool {
 	if v == nil || file == nil {
 		return false
 	}
-	start := file.LineSpan(line).Start
-	if p := result.patch; p != nil && (start < p.New.Start || start >= p.New.End) {
-		if start >= p.New.End {
-			line -= p.File.LineCount() - p.Base.LineCount()
+	if p := result.patch; p != nil {
+		if before, outside := p.ToBase(file.Lines().Start(line)); outside {
+			return result.base.staleAt(p.Base.Line(before))
 		}
-		return result.base.staleAt(line)
 	}
 	return v.staleAt(file, line)
 }
@@ -203,7 +218,7 @@ func (result *checked) editedLenses() []lensAt {
 	p, before := result.patch, result.base
 	var now []*pyscan.Function // as they were before
 	for _, fn := range p.Base.Functions[1:] {
-		if p.Old.Covers(fn.Span) && slices.ContainsFunc(result.lines.changed, func(edited *pyscan.Function) bool { return edited.QualName == fn.QualName }) {
+		if p.ReplacesAll(fn.Span) && slices.ContainsFunc(result.lines.changed, func(edited *pyscan.Function) bool { return edited.QualName == fn.QualName }) {
 			now = append(now, fn)
 		}
 	}

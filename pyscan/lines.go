@@ -32,26 +32,30 @@ func NewLineTable(text string) LineTable {
 	return LineTable{starts: starts, size: len(text)}
 }
 
-// with is the table of a text that differs from the table's own between the starts of two lines: new in the place of old.
-func (t LineTable) with(text string, old, new Span) LineTable {
-	before := sort.SearchInts(t.starts, old.Start)
-	after := sort.SearchInts(t.starts, old.End)
-	if old.End == t.size { // no line begins behind
-		after = len(t.starts)
+// with is the table of a text that differs from the table's own in parts, which begin and end with lines.
+func (t LineTable) with(text string, parts []Part) LineTable {
+	starts := make([]int, 0, len(t.starts)+16)
+	next, moved := 0, 0 // the first of the table's lines that is not in yet, and how far what follows has moved
+	upTo := func(end int) {
+		for ; next < len(t.starts) && t.starts[next] < end; next++ {
+			starts = append(starts, t.starts[next]+moved)
+		}
 	}
-	inner := NewLineTable(text[new.Start:new.End]).starts
-	starts := make([]int, 0, before+len(inner)+len(t.starts)-after)
-	starts = append(starts, t.starts[:before]...)
-	for _, at := range inner {
-		starts = append(starts, new.Start+at)
+	for _, part := range parts {
+		upTo(part.Old.Start)
+		for _, at := range NewLineTable(text[part.New.Start:part.New.End]).starts {
+			starts = append(starts, part.New.Start+at)
+		}
+		next = sort.SearchInts(t.starts, part.Old.End)
+		if part.Old.End == t.size { // no line begins behind
+			next = len(t.starts)
+		}
+		moved += part.New.Len() - part.Old.Len()
+		if last := starts[len(starts)-1]; next < len(t.starts) && last == t.starts[next]+moved {
+			starts = starts[:len(starts)-1] // the line that begins behind
+		}
 	}
-	moved := new.End - old.End
-	if last := starts[len(starts)-1]; after < len(t.starts) && last == t.starts[after]+moved {
-		starts = starts[:len(starts)-1] // the line that begins behind
-	}
-	for _, at := range t.starts[after:] {
-		starts = append(starts, at+moved)
-	}
+	upTo(t.size + 1)
 	return LineTable{starts: starts, size: len(text)}
 }
 

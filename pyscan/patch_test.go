@@ -25,7 +25,7 @@ func TestPatchIsParse(t *testing.T) {
 	if err != nil || len(scripts) < 5 {
 		t.Fatalf("%d scripts: %v", len(scripts), err)
 	}
-	patched, tried := 0, 0
+	patched, tried, most := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		data, err := os.ReadFile(rapid.SampledFrom(scripts).Draw(t, "script"))
 		if err != nil {
@@ -33,70 +33,78 @@ func TestPatchIsParse(t *testing.T) {
 		}
 		text := string(data)
 		base := Parse("a.py", text)
-		for range 3 {
+		var patch *Patch // the last one of base
+		for range rapid.IntRange(1, 6).Draw(t, "edits") {
 			start := rapid.IntRange(0, len(text)).Draw(t, "start")
 			end := min(len(text), start+rapid.SampledFrom([]int{0, 0, 0, 1, 5, 80}).Draw(t, "cut"))
 			next := text[:start] + rapid.SampledFrom(typedPieces).Draw(t, "typed") + text[end:]
 			tried++
-			if patch, ok := base.Patch(next); ok {
-				patched++
-				want := Parse("a.py", next)
-				if diff := cmp.Diff(want.lines, patch.File.lines, cmp.AllowUnexported(LineTable{})); diff != "" {
-					t.Fatalf("lines after %q at %d:\n%s", next[start:start+len(next)-len(text)+end-start], start, diff)
-				}
-				if diff := cmp.Diff(outline(want, nil), outline(base, patch)); diff != "" {
-					t.Fatalf("%q in place of %q at %d (-Parse +Patch):\n%s", next[start:start+len(next)-len(text)+end-start], text[start:end], start, diff)
-				}
+			var ok bool
+			if patch != nil {
+				patch, ok = patch.Then(next)
+			} else {
+				patch, ok = base.Patch(next)
 			}
-			if rapid.Bool().Draw(t, "goes on") {
-				text, base = next, Parse("a.py", next)
+			text = next
+			if !ok {
+				patch, base = nil, Parse("a.py", text)
+				continue
 			}
+			patched++
+			want := Parse("a.py", next)
+			if diff := cmp.Diff(want.lines, patch.File.lines, cmp.AllowUnexported(LineTable{})); diff != "" {
+				t.Fatalf("lines (-Parse +Patch):\n%s", diff)
+			}
+			if diff := cmp.Diff(outline(want, nil), outline(base, patch)); diff != "" {
+				t.Fatalf("%d parts (-Parse +Patch):\n%s", len(patch.Parts), diff)
+			}
+			most = max(most, len(patch.Parts))
 		}
 	})
-	if patched*10 < tried {
-		t.Errorf("only %d of %d edits were patched in", patched, tried)
+	if patched*10 < tried || most < 2 {
+		t.Errorf("only %d of %d edits were patched in, at most %d at a time", patched, tried, most)
 	}
 }
 
 // outline lists the nodes of a model, with a patch put in where there is one.
 func outline(file *File, patch *Patch) []string {
 	var out []string
-	dump := func(root Node, place func(Span) Span) {
-		var each func(Node) bool
-		each = func(n Node) bool {
+	for _, stmt := range file.Module.Body {
+		Walk(stmt, func(n Node) bool {
+			span := n.Range()
 			if patch != nil {
-				if stmt, ok := n.(Stmt); ok && slices.Contains(patch.Before, stmt) {
+				if stmt, ok := n.(Stmt); ok && slices.ContainsFunc(patch.Parts, func(p Part) bool { return slices.Contains(p.Before, stmt) }) {
 					return false
 				}
+				span = movedSpan(patch, span)
 			}
-			out = append(out, nodeLine(n, place(n.Range())))
+			out = append(out, nodeLine(n, span))
 			return true
-		}
-		Walk(root, each)
-	}
-	moved := func(s Span) Span {
-		if patch == nil {
-			return s
-		}
-		start, _ := patch.ToNew(s.Start)
-		end, ok := patch.ToNew(s.End)
-		if !ok || s.Start < patch.Old.Start && s.End >= patch.Old.Start { // it holds the edit, or ends where that begins
-			end = 0
-		}
-		return Span{start, end}
-	}
-	for _, stmt := range file.Module.Body {
-		dump(stmt, moved)
+		})
 	}
 	if patch != nil {
-		added := patch
-		patch = nil
-		for _, stmt := range added.After {
-			dump(stmt, func(s Span) Span { return s })
+		for _, part := range patch.Parts {
+			for _, stmt := range part.After {
+				Walk(stmt, func(n Node) bool {
+					out = append(out, nodeLine(n, n.Range()))
+					return true
+				})
+			}
 		}
 	}
 	slices.Sort(out)
 	return out
+}
+
+func movedSpan(patch *Patch, s Span) Span {
+	start, _ := patch.ToNew(s.Start)
+	end, _ := patch.ToNew(s.End)
+	for _, part := range patch.Parts {
+		if s.Start < part.Old.Start && s.End >= part.Old.Start { // it holds an edit, or ends where that begins
+			end = 0
+		}
+	}
+	return Span{start, end}
 }
 
 func nodeLine(n Node, span Span) string {

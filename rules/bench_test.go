@@ -193,7 +193,7 @@ func BenchmarkEdited(b *testing.B) {
 			b.Fatal("not patched")
 		}
 		if _, ok := live.Edited(patch); !ok {
-			b.Fatalf("not linted: %q", patch.File.Text[patch.New.Start:patch.New.End])
+			b.Fatalf("not linted: %q", patch.File.Text[patch.Parts[0].New.Start:patch.Parts[0].New.End])
 		}
 		i++
 	}

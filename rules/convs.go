@@ -51,9 +51,9 @@ func (f *Facts) ConvsBeforeNorm() []ConvBeforeNorm {
 			}
 		}
 	}
-	if e := f.project.edit; e != nil && e.patch.Class != nil { // the layers were edited, their forward was not
-		for _, m := range e.patch.Class.Methods {
-			if m.Name == "forward" && e.newOf[m] == nil {
+	for _, class := range f.project.edit.classes() { // the layers were edited, their forward was not
+		for _, m := range class.Methods {
+			if m.Name == "forward" && f.project.edit.newOf[m] == nil {
 				f.normedInForward(m, add)
 			}
 		}

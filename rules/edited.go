@@ -23,6 +23,8 @@ type edit struct {
 	// newOf and oldOf pair functions of the changed definitions, newClass and oldClass their classes, by their names.
 	newOf, oldOf       map[*pyscan.Function]*pyscan.Function
 	newClass, oldClass map[*pyscan.Class]*pyscan.Class
+	// lost: a finding names a place that the edit changed itself.
+	lost bool
 }
 
 // newEdit makes the index of changed definitions; base is the file's before the edit.
@@ -45,7 +47,7 @@ func (e *edit) pair() {
 	}
 	functions, count := map[nth]*pyscan.Function{}, map[string]int{}
 	for _, fn := range e.base.file.Functions[1:] {
-		if e.patch.Old.Covers(fn.Span) {
+		if e.patch.ReplacesAll(fn.Span) {
 			functions[nth{fn.QualName, count[fn.QualName]}] = fn
 			count[fn.QualName]++
 		}
@@ -59,7 +61,7 @@ func (e *edit) pair() {
 	}
 	classes := map[string]*pyscan.Class{}
 	for _, c := range e.base.file.Classes {
-		if e.patch.Old.Covers(c.Span) {
+		if e.patch.ReplacesAll(c.Span) {
 			classes[c.QualName] = c
 		}
 	}
@@ -68,6 +70,20 @@ func (e *edit) pair() {
 			e.newClass[old], e.oldClass[c] = c, old
 		}
 	}
+}
+
+// classes are those whose methods are edited and that are not edited whole; none without an edit.
+func (e *edit) classes() []*pyscan.Class {
+	if e == nil {
+		return nil
+	}
+	var out []*pyscan.Class
+	for _, part := range e.patch.Parts {
+		if part.Class != nil && !slices.Contains(out, part.Class) {
+			out = append(out, part.Class)
+		}
+	}
+	return out
 }
 
 // owns tells whether a function belongs to the changed definitions as they are now.
@@ -129,15 +145,18 @@ func (p *Project) withEdit(e *edit) *Project {
 func (x *fileIndex) buildEdit() {
 	e := x.edit
 	file := e.patch.File
-	t := &Tree{File: file, base: e.base.tree, origin: e.patch.New.Start, Sites: make([]*Site, 0, e.patch.New.Len()/8), index: x}
+	first, last := e.patch.Parts[0], e.patch.Parts[len(e.patch.Parts)-1]
+	t := &Tree{File: file, base: e.base.tree, origin: first.New.Start, size: last.New.End - first.New.Start, Sites: make([]*Site, 0, 256), index: x}
 	b := treeBuilder{tree: t}
-	within := file.Module
-	var parent *Site
-	if c := e.patch.Class; c != nil {
-		within = c.Parent
-		parent = e.base.classSite(c)
+	for _, part := range e.patch.Parts {
+		within := file.Module
+		var parent *Site
+		if c := part.Class; c != nil {
+			within = c.Parent
+			parent = e.base.classSite(c)
+		}
+		b.stmts(part.After, parent, RoleBody, within, part.Class)
 	}
-	b.stmts(e.patch.After, parent, RoleBody, within, e.patch.Class)
 	t.number()
 	x.tree = t
 }
@@ -161,8 +180,7 @@ func (t *Tree) own(n pyscan.Node) bool {
 	case pyscan.Expr, pyscan.Stmt:
 		return t.ownSite(n) != nil
 	}
-	new := t.index.edit.patch.New
-	return new.Covers(n.Range())
+	return t.index.edit.patch.Holds(n.Range())
 }
 
 // outside tells whether a function's sites are in the tree that this one was put in front of.
@@ -171,9 +189,11 @@ func (t *Tree) outside(fn *pyscan.Function) bool { return t.base != nil && !t.in
 // findEdited is find in an edited index: only the changed definitions are searched.
 func (x *fileIndex) findEdited(text string) int {
 	patch := x.edit.patch
-	from, to := max(0, patch.New.Start-len(text)+1), min(len(x.file.Text), patch.New.End+len(text)-1)
-	if at := strings.Index(x.file.Text[from:to], text); at >= 0 {
-		return from + at
+	for _, part := range patch.Parts {
+		from, to := max(0, part.New.Start-len(text)+1), min(len(x.file.Text), part.New.End+len(text)-1)
+		if at := strings.Index(x.file.Text[from:to], text); at >= 0 {
+			return from + at
+		}
 	}
 	at := x.edit.base.find(text)
 	if at < 0 {
@@ -236,7 +256,7 @@ func (a *analysis) editedCallers(fn *pyscan.Function) []callSite {
 	var out []callSite
 	if old := e.oldOf[fn]; old != nil {
 		for _, c := range a.before.callersOf(e.base, old) {
-			if c.index != e.base || !e.patch.Old.Contains(c.site.Range().Start) {
+			if c.index != e.base || !e.patch.Replaces(c.site.Range().Start) {
 				out = append(out, c)
 			}
 		}
@@ -266,7 +286,7 @@ func (f *Facts) FileCalls() []*Site {
 	if e == nil {
 		return f.Calls
 	}
-	return e.joined(e.base.tree.Calls, f.Calls)
+	return e.joined(e.base.tree.Calls, f.Calls, nil)
 }
 
 // sitesOf are the sites within a class of the file.
@@ -275,18 +295,31 @@ func (f *Facts) sitesOf(c *pyscan.Class) []*Site {
 	if e == nil || e.ownsClass(c) {
 		return f.below(f.index.classSite(c))
 	}
-	around := e.base.tree.below(e.base.classSite(c))
-	if !c.Covers(e.patch.Old) && !e.patch.Old.Contains(max(c.Start, c.End-1)) {
-		return around
-	}
-	return e.joined(around, f.Sites)
+	return e.joined(e.base.tree.below(e.base.classSite(c)), f.Sites, func(p *pyscan.Part) bool {
+		for in := p.Class; in != nil; in = in.Outer {
+			if in == c {
+				return true
+			}
+		}
+		return false
+	})
 }
 
-// joined puts sites of the changed definitions in the place of those before.
-func (e *edit) joined(around, changed []*Site) []*Site {
-	from := siteFrom(around, e.patch.Old.Start)
-	to := siteFrom(around, e.patch.Old.End)
-	return slices.Concat(around[:from], changed, around[to:])
+// joined puts sites of changed definitions, of those parts that belong there, in the place of those before.
+func (e *edit) joined(around, changed []*Site, belongs func(*pyscan.Part) bool) []*Site {
+	var out []*Site
+	at := 0
+	for i := range e.patch.Parts {
+		part := &e.patch.Parts[i]
+		if belongs != nil && !belongs(part) {
+			continue
+		}
+		from := siteFrom(around, part.Old.Start)
+		out = append(out, around[at:from]...)
+		out = append(out, changed[siteFrom(changed, part.New.Start):siteFrom(changed, part.New.End)]...)
+		at = siteFrom(around, part.Old.End)
+	}
+	return append(out, around[at:]...)
 }
 
 // siteFrom is the place of the first site that starts at an offset or behind it; sites are in source order.
@@ -314,15 +347,24 @@ func (p *Project) eachSite(x *fileIndex) iter.Seq2[int, *Site] {
 	if e == nil || x != e.base {
 		return slices.All(sites)
 	}
-	from, to := siteFrom(sites, e.patch.Old.Start), siteFrom(sites, e.patch.Old.End)
+	own := e.index.tree.Sites
 	return func(yield func(int, *Site) bool) {
-		for _, part := range [][]*Site{sites[:from], e.index.tree.Sites, sites[to:]} {
-			for i, s := range part {
+		each := func(list []*Site) bool {
+			for i, s := range list {
 				if !yield(i, s) {
-					return
+					return false
 				}
 			}
+			return true
 		}
+		at := 0
+		for _, part := range e.patch.Parts {
+			if !each(sites[at:siteFrom(sites, part.Old.Start)]) || !each(own[siteFrom(own, part.New.Start):siteFrom(own, part.New.End)]) {
+				return
+			}
+			at = siteFrom(sites, part.Old.End)
+		}
+		each(sites[at:])
 	}
 }
 

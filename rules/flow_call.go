@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 
 	"stepline/pyscan"
@@ -269,7 +270,7 @@ func (f *flow) attr(d definition, name string) *Value {
 // attr is the join of what the class's methods assign to `self.name`, unknown assignments left aside; a base's if there are none.
 func (a *analysis) attr(d definition, name string, level, depth int) attrValue {
 	if around, other := a.elsewhereClass(d); other {
-		if around.class != a.project.edit.patch.Class {
+		if !slices.Contains(a.project.edit.classes(), around.class) {
 			return a.before.attr(around, name, level, depth)
 		}
 		d = around

@@ -101,6 +101,44 @@ func (f *footprint) function(fn *pyscan.Function) {
 	}
 	slices.Sort(registered)
 	f.line(registered...)
+	if fn.Name == "forward" && fn.Class != nil {
+		fmt.Fprintf(f, "conditional %v\n", f.x.callsConditionally(fn))
+		if f.x.mentions("Norm") {
+			f.layers(fn)
+		}
+	}
+}
+
+// layers are the statements of a forward that call layers, and whether others stand between them: a rule about the layers, which
+// are made in another method, reads from it which follows which.
+func (f *footprint) layers(fn *pyscan.Function) {
+	self, between := selfOf(fn), false
+	for _, s := range f.x.tree.in(fn) {
+		stmt, ok := s.Node.(pyscan.Stmt)
+		if !ok {
+			continue
+		}
+		if len(pyscan.Bodies(stmt)) > 0 {
+			f.header(s)
+			between = false
+			continue
+		}
+		calls := false
+		EachExprIn(stmt, func(e pyscan.Expr) bool {
+			if call, ok := e.(*pyscan.Call); ok {
+				calls = calls || selfCall(call, self) != ""
+			}
+			return !calls
+		})
+		switch {
+		case calls:
+			f.line("layer", f.x.tree.Text(stmt))
+			between = false
+		case !between:
+			f.line("between")
+			between = true
+		}
+	}
 }
 
 // assign: environment variables and settings of modules hold for the whole program.
@@ -177,7 +215,32 @@ func (f *footprint) call(s *Site, call *pyscan.Call) {
 			f.line("in a training loop")
 		}
 	}
+	f.uses(s)
 	fmt.Fprintf(f, "%d %v %v %v\n", loops, f.x.tree.Periodic(s), f.a.evaluation(f.x, s), underComparison(s))
+}
+
+// uses are the statements that have to do with what a call gives back: what is only logged, and what decides something.
+func (f *footprint) uses(call *Site) {
+	f.header(call)
+	names := boundNames(call)
+	if len(names) == 0 {
+		return
+	}
+	for _, s := range f.x.tree.in(call.Def()) {
+		if n, ok := s.Node.(*pyscan.Name); ok && names[n.ID] {
+			f.header(s)
+		}
+	}
+}
+
+// header writes the statement of a site, of a compound one its header.
+func (f *footprint) header(s *Site) {
+	stmt, ok := s.Statement().Node.(pyscan.Stmt)
+	if !ok {
+		return
+	}
+	span := pyscan.HeaderSpan(stmt)
+	f.line("in", f.x.file.Text[span.Start:span.End])
 }
 
 func siteOr(x *fileIndex, e pyscan.Expr) *Site {
@@ -254,41 +317,50 @@ func (l *Live) sameFootprint(e *edit, facts *Facts) bool {
 	if !sameWords(e, l.facts.project) {
 		return false
 	}
-	now := footprintOf(facts.analysis, e.index, e.patch.File.Functions[1:], e.patch.File.Classes, e.index.tree.Sites)
 	if l.footprints == nil {
 		l.footprints = map[pyscan.Span]string{}
 	}
-	old := e.patch.Old
-	before, known := l.footprints[old]
-	if !known {
-		base := e.base
-		var functions []*pyscan.Function
-		for _, fn := range base.file.Functions[1:] {
-			if old.Covers(fn.Span) {
-				functions = append(functions, fn)
-			}
+	for _, part := range e.patch.Parts {
+		before, known := l.footprints[part.Old]
+		if !known {
+			before = footprintIn(l.facts.analysis, e.base, part.Old)
+			l.footprints[part.Old] = before
 		}
-		var classes []*pyscan.Class
-		for _, c := range base.file.Classes {
-			if old.Covers(c.Span) {
-				classes = append(classes, c)
-			}
+		if footprintIn(facts.analysis, e.index, part.New) != before {
+			return false
 		}
-		from, to := siteFrom(base.tree.Sites, old.Start), siteFrom(base.tree.Sites, old.End)
-		before = footprintOf(l.facts.analysis, base, functions, classes, base.tree.Sites[from:to])
-		l.footprints[old] = before
 	}
-	return now == before
+	return true
+}
+
+// footprintIn is the footprint of the definitions in a part of a file.
+func footprintIn(a *analysis, x *fileIndex, part pyscan.Span) string {
+	var functions []*pyscan.Function
+	for _, fn := range x.file.Functions[1:] {
+		if part.Covers(fn.Span) {
+			functions = append(functions, fn)
+		}
+	}
+	var classes []*pyscan.Class
+	for _, c := range x.file.Classes {
+		if part.Covers(c.Span) {
+			classes = append(classes, c)
+		}
+	}
+	sites := x.tree.Sites
+	return footprintOf(a, x, functions, classes, sites[siteFrom(sites, part.Start):siteFrom(sites, part.End)])
 }
 
 // sameWords tells whether the words that rules look for are in the file, and in the project, where they were before.
 func sameWords(e *edit, before *Project) bool {
-	old, new := e.base.file.Text[e.patch.Old.Start:e.patch.Old.End], e.index.file.Text[e.patch.New.Start:e.patch.New.End]
 	same := true
 	differ := func(key, _ any) bool {
 		text := key.(string)
-		if strings.Contains(old, text) != strings.Contains(new, text) {
-			same = e.base.mentions(text) == e.index.mentions(text)
+		for _, part := range e.patch.Parts {
+			old, new := e.base.file.Text[part.Old.Start:part.Old.End], e.index.file.Text[part.New.Start:part.New.End]
+			if same && strings.Contains(old, text) != strings.Contains(new, text) {
+				same = e.base.mentions(text) == e.index.mentions(text)
+			}
 		}
 		return same
 	}

@@ -92,7 +92,10 @@ func (l *Live) Edited(patch *pyscan.Patch) (edited Edited, ok bool) {
 	}
 	e := newEdit(l.facts.index, patch)
 	facts := l.edited(e)
-	own := suppressionsOf(facts.Tree, patch.New)
+	var own []*suppression
+	for _, part := range patch.Parts {
+		own = append(own, suppressionsOf(facts.Tree, part.New)...)
+	}
 	if slices.ContainsFunc(own, func(c *suppression) bool { return c.whole }) {
 		return Edited{}, false
 	}
@@ -119,6 +122,9 @@ func (l *Live) Edited(patch *pyscan.Patch) (edited Edited, ok bool) {
 		}
 	}
 	out = append(out, found...)
+	if e.lost && !edited.Provisional {
+		return Edited{}, false
+	}
 	SortFindings(out)
 	edited.Findings = out
 	return edited, true
@@ -154,7 +160,7 @@ func tryRule(r *Rule, facts *Facts, found *[]Finding) (ok bool) {
 func (e *edit) placed(found []Finding) []Finding {
 	out := found[:0]
 	for _, f := range found {
-		if f.File == e.index.file && e.patch.New.Covers(f.Span) {
+		if f.File == e.index.file && e.patch.Holds(f.Span) {
 			e.place(&f)
 			out = append(out, f)
 		}
@@ -163,17 +169,17 @@ func (e *edit) placed(found []Finding) []Finding {
 }
 
 func (e *edit) place(f *Finding) {
-	new := e.patch.New
 	f.Related = slices.Clone(f.Related)
 	for i := range f.Related {
 		if r := &f.Related[i]; r.File == e.base.file {
 			r.File = e.index.file
 			r.Span, _ = e.moved(r.Span)
+			e.lost = e.lost || r.Span.Start < 0
 		}
 	}
 	f.Related = slices.DeleteFunc(f.Related, func(r Related) bool { return r.Span.Start < 0 })
 	f.Fixes = slices.DeleteFunc(slices.Clone(f.Fixes), func(x Fix) bool {
-		return slices.ContainsFunc(x.Edits, func(t TextEdit) bool { return t.File != e.index.file || !new.Covers(t.Span) })
+		return slices.ContainsFunc(x.Edits, func(t TextEdit) bool { return t.File != e.index.file || !e.patch.Holds(t.Span) })
 	})
 }
 
@@ -192,7 +198,7 @@ func (e *edit) carried(before *Finding) (f Finding, ok bool) {
 	f = *before
 	base, now := e.base.file, e.index.file
 	if f.File == base {
-		if f.Span, ok = e.moved(f.Span); !ok || e.patch.Old.Contains(before.Span.Start) {
+		if f.Span, ok = e.moved(f.Span); !ok || e.patch.Replaces(before.Span.Start) {
 			return f, false
 		}
 		f.File = now
@@ -206,6 +212,7 @@ func (e *edit) carried(before *Finding) (f Finding, ok bool) {
 			if r.File == base {
 				r.File = now
 				if r.Span, ok = e.moved(r.Span); !ok {
+					e.lost = true
 					continue
 				}
 			}

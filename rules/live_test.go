@@ -95,41 +95,55 @@ func TestEditedIsRun(t *testing.T) {
 // TestEditedIsRunOrNothing: whatever is typed or deleted in a function, Edited finds what Run finds, or says that it cannot tell.
 func TestEditedIsRunOrNothing(t *testing.T) {
 	files := editedFiles(t)
-	edits, told := 0, 0
+	edits, told, parts := 0, 0, 0
 	rapid.Check(t, func(t *rapid.T) {
 		f := openLive(t, rapid.SampledFrom(files).Draw(t, "file"))
-		at, ok := f.statementPlace(t)
-		if !ok {
-			return
-		}
-		end := at
-		if rapid.Bool().Draw(t, "deletes") {
-			end = f.base.LineSpan(f.base.Line(at)).End
-		}
-		next := f.base.Text[:at] + rapid.SampledFrom(append([]string{"x = x.cuda(", "loss.item()", "loss.backward()", "self.x = torch.zeros(3)", "return", "unheard_of = 3\n"}, typed...)).Draw(t, "typed") + f.base.Text[end:]
-		patch, ok := f.base.Patch(next)
-		if !ok {
-			return
-		}
-		edits++
-		found, ok := f.live.Edited(patch)
-		if !ok {
-			return
-		}
-		told++
-		if found.Provisional && len(pyscan.Parse("train.py", next).SyntaxErrors) == 0 {
-			t.Fatalf("%s parses, and what is found in it is called provisional", f.name)
-		}
-		for _, finding := range found.Findings {
-			checkPlaces(t, patch.File, finding)
-		}
-		want, got := withoutFixes(runFresh(next).Findings), withoutFixes(found.Findings)
-		if diff := cmp.Diff(described(rules.Result{Findings: want}), described(rules.Result{Findings: got})); diff != "" && !found.Provisional {
-			t.Fatalf("%s: %q in place of %q (-Run +Edited):\n%s", f.name, next[patch.Is.Start:patch.Is.End], f.base.Text[patch.Was.Start:patch.Was.End], diff)
+		var patch *pyscan.Patch // the edits so far
+		for text := f.base.Text; ; {
+			at, ok := f.statementPlace(t)
+			if !ok {
+				return
+			}
+			if patch != nil {
+				at, _ = patch.ToNew(at)
+			}
+			end := at
+			if rapid.Bool().Draw(t, "deletes") {
+				end += strings.IndexAny(text[at:]+"\n", "\r\n")
+			}
+			text = text[:at] + rapid.SampledFrom(append([]string{"x = x.cuda(", "loss.item()", "loss.backward()", "self.x = torch.zeros(3)", "return", "unheard_of = 3\n", "# why\n"}, typed...)).Draw(t, "typed") + text[end:]
+			if patch != nil {
+				patch, ok = patch.Then(text)
+			} else {
+				patch, ok = f.base.Patch(text)
+			}
+			if !ok {
+				return
+			}
+			edits++
+			found, ok := f.live.Edited(patch)
+			if !ok {
+				return
+			}
+			told++
+			parts = max(parts, len(patch.Parts))
+			for _, finding := range found.Findings {
+				checkPlaces(t, patch.File, finding)
+			}
+			if found.Provisional != (found.Provisional && len(pyscan.Parse("train.py", text).SyntaxErrors) > 0) {
+				t.Fatalf("%s parses, and what is found in it is called provisional", f.name)
+			}
+			want, got := withoutFixes(runFresh(text).Findings), withoutFixes(found.Findings)
+			if diff := cmp.Diff(described(rules.Result{Findings: want}), described(rules.Result{Findings: got})); diff != "" && !found.Provisional {
+				t.Fatalf("%s with %d parts edited (-Run +Edited):\n%s", f.name, len(patch.Parts), diff)
+			}
+			if rapid.IntRange(0, 2).Draw(t, "stops") == 0 {
+				return
+			}
 		}
 	})
-	if told*5 < edits {
-		t.Errorf("of %d edits only %d could be told about", edits, told)
+	if told*5 < edits || parts < 2 {
+		t.Errorf("of %d edits only %d could be told about, in at most %d parts", edits, told, parts)
 	}
 }
 

@@ -82,11 +82,13 @@ func (a *analysis) modulesBelow(d definition) []definition {
 // conditionalLayers reports whether a module's forward calls attributes of self under a condition, or leaves early.
 func (f *Facts) conditionalLayers(d definition) bool {
 	fwd, in := f.project.method(d, "forward", 0)
-	if fwd == nil {
-		return true
-	}
+	return fwd == nil || in.ready().callsConditionally(fwd)
+}
+
+// callsConditionally is conditionalLayers of a forward.
+func (x *fileIndex) callsConditionally(fwd *pyscan.Function) bool {
 	self := selfOf(fwd)
-	for _, s := range in.ready().tree.in(fwd) {
+	for _, s := range x.tree.in(fwd) {
 		if s.Def() != fwd {
 			continue
 		}

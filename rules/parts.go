@@ -17,11 +17,10 @@ type link struct {
 
 // number gives the sites their places once all are there.
 func (t *Tree) number() {
-	size := len(t.File.Text)
-	if t.base != nil {
-		size = t.index.edit.patch.New.Len()
+	if t.size == 0 {
+		t.size = len(t.File.Text)
 	}
-	t.first = make([]int32, size+1)
+	t.first = make([]int32, t.size+1)
 	t.links = make([]link, len(t.Sites))
 	for i, s := range t.Sites {
 		s.at, s.end = int32(i), int32(i+1)
@@ -153,9 +152,8 @@ func (t *Tree) named(id string) []*Site {
 // namedAround are the sites of a name in changed definitions and in what is around them.
 func (t *Tree) namedAround(id string) []*Site {
 	var out []*Site
-	old := t.index.edit.patch.Old
 	for _, s := range t.base.named(id) {
-		if !old.Contains(s.Range().Start) {
+		if !t.index.edit.patch.Replaces(s.Range().Start) {
 			out = append(out, s)
 		}
 	}

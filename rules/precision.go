@@ -134,7 +134,7 @@ func (f *Facts) autocasts() []*Site {
 			}
 		}
 		if e := f.project.edit; e != nil {
-			f.autocastCalls = e.joined(f.before.autocasts(), f.autocastCalls)
+			f.autocastCalls = e.joined(f.before.autocasts(), f.autocastCalls, nil)
 		}
 	}
 	return f.autocastCalls

@@ -55,6 +55,7 @@ type Tree struct {
 	// first holds, by the offset where a node starts (from origin), one more than the last site that starts there.
 	first  []int32
 	origin int
+	size   int    // how far first reaches, 0 for all of the text
 	links  []link // by Site.at
 	// callees are the sites of what Calls call.
 	callees []*Site
