@@ -3,6 +3,7 @@ package lsp
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"time"
 
 	"go.uber.org/zap"
@@ -233,12 +234,11 @@ func (s *server) didChangeWorkspaceFolders(params []byte) error {
 		return err
 	}
 	before := s.current.Load()
-	gone := map[string]bool{}
-	for _, r := range p.Event.Removed {
-		if root, ok := uriPath(r.URI); ok {
-			gone[root] = true
-			s.traces.cancel(root)
-		}
+	added, gone := rootsOf(p.Event.Added), rootsOf(p.Event.Removed)
+	// A folder that goes and comes in one event got another name: it stays as it is, with its trace.
+	maps.DeleteFunc(gone, func(root string, _ bool) bool { return added[root] })
+	for root := range gone {
+		s.traces.cancel(root)
 	}
 	s.update(func(next *state) {
 		kept := next.folders[:0:0]
@@ -256,7 +256,7 @@ func (s *server) didChangeWorkspaceFolders(params []byte) error {
 		s.folderIsReady(root) // what waits for it finds it gone
 	}
 	for _, f := range s.current.Load().folders {
-		if before.folderByRoot(f.root) == nil || before.folderByRoot(f.root).hidden {
+		if f != before.folderByRoot(f.root) {
 			s.configure(f.root)
 			s.watch.folder(f.root)
 		}
@@ -269,4 +269,15 @@ func (s *server) didChangeWorkspaceFolders(params []byte) error {
 		}
 	}
 	return nil
+}
+
+// rootsOf are the roots of folders; those that are no file URIs are passed over.
+func rootsOf(folders []folderParam) map[string]bool {
+	roots := map[string]bool{}
+	for _, f := range folders {
+		if root, ok := uriPath(f.URI); ok {
+			roots[root] = true
+		}
+	}
+	return roots
 }
