@@ -67,6 +67,35 @@ func TestIndexReadsNothingOutside(t *testing.T) {
 	}
 }
 
+// TestAFileOfALinkedFolderIsReadOnlyInside: what is named to be read again may lie below a folder that is a link.
+func TestAFileOfALinkedFolderIsReadOnlyInside(t *testing.T) {
+	root, elsewhere := t.TempDir(), t.TempDir()
+	writeFile(t, filepath.Join(elsewhere, "in", "deep.py"), "key = 1\n")
+	writeFile(t, filepath.Join(root, "own", "deep.py"), "key = 1\n")
+	for link, to := range map[string]string{"out": elsewhere, "inside": "own"} {
+		if err := os.Symlink(to, filepath.Join(root, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w, err := Open(context.Background(), root, DefaultSettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Index(context.Background(), true); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"own/deep.py": true, "inside/deep.py": true, "out/in/deep.py": false} {
+		w.RefreshFile(path)
+		if got := w.Project().File(path) != nil; got != want {
+			t.Errorf("%s, after it changed, is in the project: %v", path, got)
+		}
+		file, err := w.FileOnDisk(context.Background(), filepath.Join(root, filepath.FromSlash(path)))
+		if err != nil || (file != nil) != want {
+			t.Errorf("%s on disk: %v, %v", path, file != nil, err)
+		}
+	}
+}
+
 // TestRequirementsOfAStrangersFolder: what names the torch version is read only where it is the folder's own and a file; pipes
 // and devices would keep the session waiting, or take its memory.
 func TestRequirementsOfAStrangersFolder(t *testing.T) {
