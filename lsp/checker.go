@@ -38,7 +38,8 @@ type checker struct {
 	texts  sync.Mutex
 	parsed map[string]parsedDocument
 
-	// telling makes results be told in the order of their documents; stale remembers which were told to be stale.
+	// telling makes results be told in the order of their documents, and taken back behind all that was told; stale remembers
+	// which were told to be stale.
 	telling sync.Mutex
 	stale   map[string]bool
 }
@@ -177,15 +178,24 @@ func (c *checker) check(key string) {
 
 // tell settles a document's check and has it published, if it is still the document.
 func (c *checker) tell(d *document, result *checked, settle func(*checked) bool) {
+	if c.told(d, result, settle) {
+		root := d.folder.root
+		c.s.conn.Post(func() { c.s.sendStatus(root) }) // unlocked: the session's goroutine may wait in takeBack
+	}
+}
+
+// told is tell, all but for the folder's status; anew tells that it is to be sent again.
+func (c *checker) told(d *document, result *checked, settle func(*checked) bool) (anew bool) {
 	c.telling.Lock()
 	defer c.telling.Unlock()
 	quick := d.cell.soonest()
-	if settle(result) && c.s.current.Load().documents[d.key] == d {
-		if quick == nil || !sameFindings(quick, result) {
-			c.s.published(d, result)
-		}
-		c.s.noteStale(d, result)
+	if !settle(result) || c.s.current.Load().documents[d.key] != d {
+		return false
 	}
+	if quick == nil || !sameFindings(quick, result) {
+		c.s.published(d, result)
+	}
+	return c.noteStale(d, result)
 }
 
 // takeTexts puts the texts of all open documents into their projects: what one says depends on what the others hold. The

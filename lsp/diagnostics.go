@@ -24,6 +24,14 @@ func (s *server) published(d *document, result *checked) {
 	}
 }
 
+// takeBack pushes that nothing is found in a document whose findings are pushed no more: the state has it no longer, or the client
+// pulls. It comes behind what the checker is telling at this moment, and what is told later sees the state as it is now.
+func (s *server) takeBack(uri, key string) {
+	s.checker.telling.Lock()
+	defer s.checker.telling.Unlock()
+	s.publish(uri, key, nil, nil)
+}
+
 // publish pushes a document's diagnostics; a later push to the same document takes the place of one not yet written.
 func (s *server) publish(uri, key string, version *int32, diagnostics []protocol.Diagnostic) {
 	if diagnostics == nil {

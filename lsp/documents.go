@@ -203,7 +203,7 @@ func (s *server) closeDocument(old *document) {
 	})
 	s.edited(old.key, others)
 	if !s.pulls.Load() {
-		s.publish(old.uri, old.key, nil, nil)
+		s.takeBack(old.uri, old.key)
 	}
 }
 

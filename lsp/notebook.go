@@ -236,8 +236,8 @@ func (s *server) didChangeNotebook(params []byte) error {
 			n.changeCell(key, func(c *notebookCell) { c.text, c.version = changed, int64(edit.Document.Version) })
 		}
 	}
-	s.clearGoneCells(old, n)
 	s.setNotebook(n)
+	s.clearGoneCells(old, n)
 	return nil
 }
 
@@ -251,14 +251,15 @@ func (n *notebook) changeCell(key string, change func(*notebookCell)) {
 	}
 }
 
-// clearGoneCells takes back the diagnostics of cells that a change removed, or made something else than Python code.
+// clearGoneCells takes back the diagnostics of cells that a change removed, or made something else than Python code; to be called
+// once the state holds the change.
 func (s *server) clearGoneCells(old, n *notebook) {
 	if s.pulls.Load() {
 		return
 	}
 	for _, c := range old.cells {
 		if still := n.cell(c.key); c.start >= 0 && (still == nil || !still.python()) {
-			s.publish(c.uri, c.key, nil, nil)
+			s.takeBack(c.uri, c.key)
 		}
 	}
 }

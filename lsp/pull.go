@@ -36,12 +36,12 @@ func (s *server) nowPulls() {
 	}
 	for _, d := range s.current.Load().documents {
 		if d.notebook == nil {
-			s.publish(d.uri, d.key, nil, nil)
+			s.takeBack(d.uri, d.key)
 			continue
 		}
 		for _, c := range d.notebook.cells {
 			if c.start >= 0 {
-				s.publish(c.uri, c.key, nil, nil)
+				s.takeBack(c.uri, c.key)
 			}
 		}
 	}

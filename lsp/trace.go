@@ -464,16 +464,14 @@ func (s *server) staleIn(f *folder) bool {
 	return false
 }
 
-// noteStale sends the folder's status again when a document's staleness may have changed it. The checker calls it, one document after the other.
-func (s *server) noteStale(d *document, result *checked) {
+// noteStale notes whether a document is stale, and tells whether that may have changed its folder's status; to be called with
+// telling locked.
+func (c *checker) noteStale(d *document, result *checked) (changed bool) {
 	if d.folder.trace == nil || result.lines == nil {
-		return
+		return false
 	}
 	stale := len(result.lines.changed) > 0
-	if s.checker.stale[d.key] == stale {
-		return
-	}
-	s.checker.stale[d.key] = stale
-	root := d.folder.root
-	s.conn.Post(func() { s.sendStatus(root) })
+	changed = c.stale[d.key] != stale
+	c.stale[d.key] = stale
+	return changed
 }
