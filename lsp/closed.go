@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -20,12 +21,13 @@ import (
 	"stepline/rules"
 )
 
-// closedItems are the diagnostics of a file that is not open, as it is on disk; empty for what is no file of a folder.
+// closedItems are the diagnostics of a file that is not open, as it is on disk; empty for what is no file of a folder, and for
+// notebooks: their findings are in cells, which are documents only while the notebook is open.
 func (s *server) closedItems(ctx context.Context, key string) ([]protocol.Diagnostic, error) {
 	none := []protocol.Diagnostic{}
 	p, isFile := keyPath(key)
 	f := s.current.Load().folderOf(key)
-	if !isFile || f == nil || f.hidden {
+	if !isFile || f == nil || f.hidden || strings.EqualFold(filepath.Ext(p), ".ipynb") {
 		return none, nil
 	}
 	if f, _ = s.readyFolder(ctx, f.root); f == nil {

@@ -134,3 +134,27 @@ func TestClosedFilesArePulledOneByOne(t *testing.T) {
 		}
 	})
 }
+
+// TestANotebookHasItsFindingsInItsCells: positions in the module that the cells make are none that a client knows, whether the
+// notebook is open or not.
+func TestANotebookHasItsFindingsInItsCells(t *testing.T) {
+	const file = `{"cells": [{"cell_type": "code", "id": "a", "source": ["import torch\n", "x = torch.load(p)\n"], "metadata": {}, "outputs": []}], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}`
+	dir := workspaceOf(t, map[string]string{"n.ipynb": file, "upper.IPYNB": file})
+	uri := func(name string) string { return pathURI(filepath.Join(dir, name)) }
+	session(t, Options{}, func(t *testing.T, c *fakeClient) {
+		c.initialize(dir, fullCapabilities(), nil)
+		pulled := func(uri string, want int) {
+			t.Helper()
+			if _, _, items := c.pull(uri, nil); len(items) != want {
+				t.Errorf("%s: %v, want %d", uri, places(items), want)
+			}
+		}
+		pulled(uri("n.ipynb"), 0)
+		pulled(uri("upper.IPYNB"), 0)
+		c.notify("notebookDocument/didOpen", object{
+			"notebookDocument":  object{"uri": uri("n.ipynb"), "version": 1, "cells": []object{{"kind": 2, "document": "cell:0"}}},
+			"cellTextDocuments": []object{{"uri": "cell:0", "languageId": "python", "version": 1, "text": loads}}})
+		pulled(uri("n.ipynb"), 0)
+		pulled("cell:0", 1)
+	})
+}

@@ -80,7 +80,8 @@ func fullReport(id string, items []protocol.Diagnostic) protocol.FullDocumentDia
 	return protocol.FullDocumentDiagnosticReport{Kind: "full", ResultID: &id, Items: items}
 }
 
-// itemsNow are a document's diagnostics as it is now; empty for one that is not open and not in a folder.
+// itemsNow are a document's diagnostics as it is now; empty for one that is not open and not in a folder, and for a notebook, whose
+// cells have them.
 func (s *server) itemsNow(ctx context.Context, key string) ([]protocol.Diagnostic, error) {
 	if notebook, ok := s.notebookOfCell(key); ok {
 		return s.cellItems(ctx, key, notebook)
@@ -91,6 +92,9 @@ func (s *server) itemsNow(ctx context.Context, key string) ([]protocol.Diagnosti
 	}
 	if d == nil {
 		return s.closedItems(ctx, key)
+	}
+	if d.notebook != nil {
+		return []protocol.Diagnostic{}, nil
 	}
 	return s.diagnosticsOf(d, result), nil
 }
