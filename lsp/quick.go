@@ -49,7 +49,7 @@ func (c *checker) liveOf(d *document) *liveDocument {
 	c.mu.Lock()
 	live := c.lives[d.key]
 	c.mu.Unlock()
-	if live == nil || live.workspace != d.folder.workspace || live.trace != d.folder.trace || live.path != d.path || live.project != live.workspace.Project() {
+	if live == nil || live.workspace != d.folder.workspace || live.trace != d.folder.trace || live.path != d.path || !live.project.SameBeside(live.workspace.Project(), d.path) {
 		return nil
 	}
 	return live
@@ -83,6 +83,10 @@ func (c *checker) checkQuickly(key string) {
 		return
 	}
 	c.tell(d, result, d.cell.settleQuickly)
+	if len(result.patch.Parts) > 1 {
+		c.poke(key) // somebody goes on elsewhere: what was edited before need not be read with every letter
+		return
+	}
 	c.pokeLater(key)
 }
 

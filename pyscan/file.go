@@ -15,7 +15,7 @@ type File struct {
 	Classes []*Class
 	// Comments are the `# …` comments in source order, without their line breaks.
 	Comments []Span
-	// SyntaxErrors are the places that do not parse, at most a handful, in source order. The rest of the model stands.
+	// SyntaxErrors are the places that do not parse, at most 200, in source order. The rest of the model stands.
 	SyntaxErrors []SyntaxError
 
 	// Part tells that the model is of a few definitions of Text alone (see Patch).

@@ -12,7 +12,7 @@ const (
 	// maxDepth bounds the depth of the model; CPython refuses deeper code. It keeps recursions over it shallow.
 	maxDepth = 2000
 	// maxSyntaxErrors bounds File.SyntaxErrors.
-	maxSyntaxErrors = 20
+	maxSyntaxErrors = 200
 )
 
 // Parse makes the model of one Python source file (Python 3.8 to 3.13). It never fails: source that does not

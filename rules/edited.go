@@ -383,3 +383,13 @@ func (f *Facts) PlaceOf(l *LoaderCall) string {
 	}
 	return fmt.Sprintf("%s:%d", l.File.Path, line)
 }
+
+// SameBeside tells whether two projects hold the same files, that of one path aside.
+func (p *Project) SameBeside(other *Project, path string) bool {
+	if p == other || other == nil {
+		return p == other
+	}
+	return slices.EqualFunc(p.files, other.files, func(a, b *fileIndex) bool {
+		return a == b || a.file.Path == path && b.file.Path == path
+	})
+}
