@@ -50,7 +50,9 @@ type follower struct {
 	bodies []*body
 }
 
-func newFollower(older *pyscan.File) *follower { return &follower{older: older, bodies: bodiesOf(older)} }
+func newFollower(older *pyscan.File) *follower {
+	return &follower{older: older, bodies: bodiesOf(older)}
+}
 
 func (f *follower) to(newer *pyscan.File) *LineMap {
 	if f.older.Text == newer.Text {

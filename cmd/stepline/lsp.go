@@ -32,7 +32,7 @@ It logs to standard error, or to a file with --log.`,
 			}
 			defer func() { _ = log.Sync() }() // a log that cannot be flushed is no reason to fail
 			collectAt(serverGCPercent)
-			options := lsp.Options{Version: steplineVersion(), Log: log, WatchParent: true, Loading: spareThreads()}
+			options := lsp.Options{Version: steplineVersion(), Log: log, WatchParent: true, Loading: spareThreads(boundServer())}
 			if debug.replay != "" {
 				return debug.runReplay(cmd.Context(), io, options)
 			}
@@ -62,7 +62,7 @@ It logs to standard error, or to a file with --log.`,
 //
 // Both wait for a collection that is under way and then stop the whole program for a moment, which is long while all cores are at
 // work: it is done beside, and after a load only once what the load leaves to do (the checks with the new trace) has had its time.
-func spareThreads() func(busy bool) {
+func spareThreads(liftBound func()) func(busy bool) {
 	const restTime = time.Second
 	usual := runtime.GOMAXPROCS(0)
 	var loading atomic.Bool
@@ -80,6 +80,7 @@ func spareThreads() func(busy bool) {
 	return func(busy bool) {
 		loading.Store(busy)
 		if busy {
+			liftBound()
 			go apply()
 			return
 		}

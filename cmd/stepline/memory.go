@@ -1,8 +1,12 @@
 package main
 
 import (
+	"math"
 	"os"
+	"runtime"
 	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
 )
 
 // How much memory may grow before it is collected, in per cent. A command lives for a second or two and makes much of what it
@@ -17,4 +21,56 @@ func collectAt(percent int) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
 	}
+}
+
+// The server's memory is kept under smallServerBytes while what it must keep leaves room for that: a huge file's check makes two
+// models of it, and three times as much would be the editor's loss. Once more than roomyBytes are kept (a large workspace) that bound
+// would have memory collected without end, and only serverGCPercent holds; so it does once a trace was loaded, whose index stays.
+const (
+	smallServerBytes = 430 << 20
+	roomyBytes       = 380 << 20
+)
+
+// boundServer keeps the server's memory so, unless the user has set GOMEMLIMIT, until lift is called.
+func boundServer() (lift func()) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	var lifted atomic.Bool
+	limit := serverLimit(0)
+	debug.SetMemoryLimit(limit)
+	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	afterEachCollection(func() {
+		metrics.Read(live)
+		next := serverLimit(live[0].Value.Uint64())
+		if lifted.Load() {
+			next = math.MaxInt64
+		}
+		if next != limit { // to set it stops the program for a moment
+			limit = next
+			debug.SetMemoryLimit(limit)
+		}
+	})
+	return func() { lifted.Store(true) }
+}
+
+// serverLimit is the memory limit of a server whose last collection left so many bytes.
+func serverLimit(liveBytes uint64) int64 {
+	if liveBytes > roomyBytes {
+		return math.MaxInt64
+	}
+	return smallServerBytes
+}
+
+// afterEachCollection calls f after every collection of memory, never twice at once.
+func afterEachCollection(f func()) {
+	type sentinel struct{ _ *sentinel } // a pointer in it: objects without one may share an allocation, and never be free
+	var watch func()
+	watch = func() {
+		runtime.AddCleanup(&sentinel{}, func(struct{}) {
+			f()
+			watch()
+		}, struct{}{})
+	}
+	watch()
 }
