@@ -58,6 +58,9 @@ func (s *server) openDocument(d *document) {
 	if made != nil {
 		s.configure(made.root)
 	}
+	if d.text.Len() > maxLiveSize && s.options.HugeText != nil {
+		s.options.HugeText()
+	}
 	s.edited(d.key, others)
 }
 

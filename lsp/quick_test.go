@@ -126,3 +126,18 @@ func TestWhatIsHalfTypedShakesNothingElse(t *testing.T) {
 		}
 	})
 }
+
+// TestHugeTextsAreTold: who runs the server learns of a text that is too large for quick checks, and of no other.
+func TestHugeTextsAreTold(t *testing.T) {
+	for size, want := range map[int]int{maxLiveSize / 2: 0, maxLiveSize + 10: 1} {
+		told := 0
+		session(t, Options{HugeText: func() { told++ }}, func(t *testing.T, c *fakeClient) {
+			c.initialize("", fullCapabilities(), nil)
+			c.open("untitled:a.py", strings.Repeat("x = 1 + 2\n", size/10+1))
+			c.published("untitled:a.py")
+			if told != want {
+				t.Errorf("%d bytes: told %d times, want %d", size, told, want)
+			}
+		})
+	}
+}

@@ -32,6 +32,9 @@ type Options struct {
 	NoWatch bool
 	// Loading, if not nil, is told when a trace begins to load and none did, and when none does any more.
 	Loading func(busy bool)
+	// HugeText, if not nil, is told when a document is opened that is too large for quick checks (over a megabyte): its models are,
+	// too. It may be told more than once.
+	HugeText func()
 	// Cache is the folder for finished trace indexes, "" for none.
 	Cache string
 }

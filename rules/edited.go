@@ -11,9 +11,8 @@ import (
 
 // While somebody types, one function changes and the rest of the file stays. An edit sees the changed definitions as a small
 // file of their own, in front of the index that was made before: they have their own tree, scopes and data flow, and everything
-// else (the names around them, their callers, what other functions return) is taken as it was found before the edit. What it
-// finds in the changed definitions is what a run over the whole file would find, but for what their change changes elsewhere
-// and what comes back from there; the next run over the whole file sees that.
+// else (the names around them, their callers, what other functions return) is taken as it was found before the edit. That is how
+// it still is while the changed definitions show the code around them the same as before: their footprint (footprint.go) says so.
 
 // edit ties the index of changed definitions to the one of the file before.
 type edit struct {

@@ -32,7 +32,9 @@ It logs to standard error, or to a file with --log.`,
 			}
 			defer func() { _ = log.Sync() }() // a log that cannot be flushed is no reason to fail
 			collectAt(serverGCPercent)
-			options := lsp.Options{Version: steplineVersion(), Log: log, WatchParent: true, Loading: spareThreads(boundServer())}
+			options := lsp.Options{Version: steplineVersion(), Log: log, WatchParent: true}
+			bound, lift := serverBound()
+			options.Loading, options.HugeText = spareThreads(lift), bound
 			if debug.replay != "" {
 				return debug.runReplay(cmd.Context(), io, options)
 			}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"sync"
 	"sync/atomic"
 )
 
@@ -23,35 +24,41 @@ func collectAt(percent int) {
 	}
 }
 
-// The server's memory is kept under smallServerBytes while what it must keep leaves room for that: a huge file's check makes two
-// models of it, and three times as much would be the editor's loss. Once more than roomyBytes are kept (a large workspace) that bound
-// would have memory collected without end, and only serverGCPercent holds; so it does once a trace was loaded, whose index stays.
+// Once a huge file is open the server's memory is kept under smallServerBytes while what it must keep leaves room for that: each check
+// of the file makes a model of it, and three times what is kept would be the editor's loss. Once more than roomyBytes are kept (a
+// large workspace) that bound would have memory collected without end, and only serverGCPercent holds; so it does once a trace was
+// loaded, whose index stays.
 const (
 	smallServerBytes = 430 << 20
 	roomyBytes       = 380 << 20
 )
 
-// boundServer keeps the server's memory so, unless the user has set GOMEMLIMIT, until lift is called.
-func boundServer() (lift func()) {
+// serverBound gives what begins to bound the server's memory so, unless the user has set GOMEMLIMIT, and what ends it for good.
+func serverBound() (bound, lift func()) {
 	if os.Getenv("GOMEMLIMIT") != "" {
-		return func() {}
+		return func() {}, func() {}
 	}
 	var lifted atomic.Bool
-	limit := serverLimit(0)
-	debug.SetMemoryLimit(limit)
-	live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
-	afterEachCollection(func() {
-		metrics.Read(live)
-		next := serverLimit(live[0].Value.Uint64())
+	bound = sync.OnceFunc(func() {
 		if lifted.Load() {
-			next = math.MaxInt64
+			return
 		}
-		if next != limit { // to set it stops the program for a moment
-			limit = next
-			debug.SetMemoryLimit(limit)
-		}
+		limit := serverLimit(0)
+		debug.SetMemoryLimit(limit)
+		live := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+		afterEachCollection(func() {
+			metrics.Read(live)
+			next := serverLimit(live[0].Value.Uint64())
+			if lifted.Load() {
+				next = math.MaxInt64
+			}
+			if next != limit { // to set it stops the program for a moment
+				limit = next
+				debug.SetMemoryLimit(limit)
+			}
+		})
 	})
-	return func() { lifted.Store(true) }
+	return bound, func() { lifted.Store(true) }
 }
 
 // serverLimit is the memory limit of a server whose last collection left so many bytes.
