@@ -284,6 +284,15 @@ func (s *server) wait(ctx context.Context, d *document) (*checked, error) {
 	return d.cell.wait(ctx)
 }
 
+// waitSoonest waits for a document's first check, quick or whole; nil if the document was overtaken.
+func (s *server) waitSoonest(ctx context.Context, d *document) (*checked, error) {
+	if result := d.cell.soonest(); result != nil {
+		return result, nil
+	}
+	s.checker.hasten(d.key)
+	return d.cell.waitSoonest(ctx)
+}
+
 // soonTime is how long an answer waits for a check when there is one of the same text to go by.
 const soonTime = 2 * time.Millisecond
 
@@ -293,10 +302,7 @@ const soonTime = 2 * time.Millisecond
 func (s *server) checkedSoon(ctx context.Context, d *document) (*document, *checked, error) {
 	now := s.current.Load().documents[d.key]
 	if now != nil && now.text == d.text && now.interim == nil {
-		if now.cell.soonest() == nil {
-			s.checker.hasten(d.key)
-		}
-		result, err := now.cell.waitSoonest(ctx)
+		result, err := s.waitSoonest(ctx, now)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -383,10 +389,7 @@ func (s *server) checkedShown(ctx context.Context, key string) (*document, *chec
 		if now == nil {
 			return nil, nil, nil
 		}
-		if now.cell.soonest() == nil {
-			s.checker.hasten(key)
-		}
-		result, err := now.cell.waitSoonest(ctx)
+		result, err := s.waitSoonest(ctx, now)
 		if err != nil {
 			return nil, nil, err
 		}

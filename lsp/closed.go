@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,7 +26,7 @@ func (s *server) closedItems(ctx context.Context, key string) ([]protocol.Diagno
 	none := []protocol.Diagnostic{}
 	p, isFile := keyPath(key)
 	f := s.current.Load().folderOf(key)
-	if !isFile || f == nil || f.hidden || strings.EqualFold(filepath.Ext(p), ".ipynb") {
+	if !isFile || f == nil || f.hidden || analysis.IsNotebook(p) {
 		return none, nil
 	}
 	if f, _ = s.readyFolder(ctx, f.root); f == nil {

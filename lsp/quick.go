@@ -121,8 +121,8 @@ func (l *liveDocument) follow(text string) (*pyscan.Patch, bool) {
 // the trace has them.
 func (f *folder) editedLines(d *document, before *checked, patch *pyscan.Patch) *lineView {
 	part := f.linesOf(d, patch.File)
-	if part == nil || before.lines == nil || before.lines.trace != part.trace {
-		return part
+	if part == nil {
+		return nil // no trace is loaded
 	}
 	m := movedLines{patch}
 	v := &lineView{trace: part.trace, said: map[int][]string{}, beside: map[int]*besideCard{}}

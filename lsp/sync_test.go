@@ -15,15 +15,6 @@ import (
 
 const cases = "../testdata/cases"
 
-// textOf is a document's text as the server has it, read out of the server itself.
-func textOf(s *server, uri string) (string, bool) {
-	d := s.current.Load().documents[documentKey(uri)]
-	if d == nil {
-		return "", false
-	}
-	return d.text.String(), true
-}
-
 func TestPositionEncodingsOfCase90(t *testing.T) {
 	code := readText(t, filepath.Join(cases, "90-lsp-utf16", "code.py"))
 	for _, test := range []struct {

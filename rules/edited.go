@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -19,9 +18,9 @@ type edit struct {
 	patch *pyscan.Patch
 	index *fileIndex // of the changed definitions
 	base  *fileIndex // of the whole file before the edit
-	// newOf and oldOf pair functions of the changed definitions, newClass and oldClass their classes, by their names.
-	newOf, oldOf       map[*pyscan.Function]*pyscan.Function
-	newClass, oldClass map[*pyscan.Class]*pyscan.Class
+	// newOf and oldOf pair functions of the changed definitions, newClass classes, by their names.
+	newOf, oldOf map[*pyscan.Function]*pyscan.Function
+	newClass     map[*pyscan.Class]*pyscan.Class
 	// lost: a finding names a place that the edit changed itself.
 	lost bool
 }
@@ -39,7 +38,7 @@ func newEdit(base *fileIndex, patch *pyscan.Patch) *edit {
 // pair finds which function of the changed definitions is which of before: by qualified name and order.
 func (e *edit) pair() {
 	e.newOf, e.oldOf = map[*pyscan.Function]*pyscan.Function{}, map[*pyscan.Function]*pyscan.Function{}
-	e.newClass, e.oldClass = map[*pyscan.Class]*pyscan.Class{}, map[*pyscan.Class]*pyscan.Class{}
+	e.newClass = map[*pyscan.Class]*pyscan.Class{}
 	type nth struct {
 		name string
 		n    int
@@ -66,7 +65,7 @@ func (e *edit) pair() {
 	}
 	for _, c := range e.patch.File.Classes {
 		if old := classes[c.QualName]; old != nil {
-			e.newClass[old], e.oldClass[c] = c, old
+			e.newClass[old] = c
 		}
 	}
 }
@@ -365,30 +364,4 @@ func (p *Project) eachSite(x *fileIndex) iter.Seq2[int, *Site] {
 		}
 		each(sites[at:])
 	}
-}
-
-// Mentions reports whether the file's text holds one of the texts.
-func (f *Facts) Mentions(texts ...string) bool { return f.index.mentions(texts...) }
-
-// PlaceOf is where a loader is made, in words: "line 12", or "loaders.py:12" in another file.
-func (f *Facts) PlaceOf(l *LoaderCall) string {
-	line := l.Tree.LineNumber(l.Call)
-	if e := f.project.edit; e != nil && l.Tree == e.base.tree {
-		at, _ := e.patch.ToNew(l.Call.Start)
-		line = f.File.Line(at)
-	}
-	if l.File.Path == f.File.Path {
-		return fmt.Sprintf("line %d", line)
-	}
-	return fmt.Sprintf("%s:%d", l.File.Path, line)
-}
-
-// SameBeside tells whether two projects hold the same files, that of one path aside.
-func (p *Project) SameBeside(other *Project, path string) bool {
-	if p == other || other == nil {
-		return p == other
-	}
-	return slices.EqualFunc(p.files, other.files, func(a, b *fileIndex) bool {
-		return a == b || a.file.Path == path && b.file.Path == path
-	})
 }

@@ -144,33 +144,22 @@ func (f *footprint) layers(fn *pyscan.Function) {
 // assign: environment variables and settings of modules hold for the whole program.
 func (f *footprint) assign(n *pyscan.Assign) {
 	for _, t := range n.Targets {
-		switch e := t.(type) {
-		case *pyscan.Attribute, *pyscan.Subscript:
-			if path := f.x.resolve(rootPath(e), f.x.functionOf(t), 0); path != "" {
-				f.line(f.x.tree.Text(n))
-			}
+		at := t
+		if item, ok := t.(*pyscan.Subscript); ok { // os.environ["X"]
+			at = item.Value
+		}
+		if _, name := at.(*pyscan.Name); name && at == t {
+			continue // a variable
+		}
+		if s := f.x.tree.Site(at); s != nil && f.x.path(s) != "" {
+			f.line(f.x.tree.Text(n))
 		}
 	}
 }
 
-// rootPath is the longest dotted name a target begins with.
-func rootPath(e pyscan.Expr) pyscan.Expr {
-	if sub, ok := e.(*pyscan.Subscript); ok {
-		return sub.Value
-	}
-	return e
-}
-
-func (x *fileIndex) functionOf(e pyscan.Expr) *pyscan.Function {
-	if s := x.tree.Site(e); s != nil {
-		return s.Function
-	}
-	return x.file.Module
-}
-
-// localCalls are functions of libraries whose calls concern nothing but the function they are in, as far as rules go: what they
-// give back is followed by value.
 var (
+	// localCalls are functions of libraries whose calls concern nothing but the function they are in, as far as rules go: what they
+	// give back is followed by value. globalCalls are those among them that rules do ask the whole file for.
 	localCalls  = regexp.MustCompile(`^(builtins|math|time|random|numpy|np|itertools|functools|logging|warnings|torch\.nn\.functional|torch\.linalg|torch\.fft)\.|^torch\.[a-z0-9_]+$`)
 	globalCalls = regexp.MustCompile(`^torch\.(compile|autocast|set_.*|use_.*|load|save|manual_seed|device)$|\.interpolate$|^builtins\.(setattr|getattr|exec|eval|__import__|open)$`)
 	// globalMethods mean something outside the function whatever they are called on.
@@ -192,18 +181,15 @@ func (f *footprint) call(s *Site, call *pyscan.Call) {
 		}
 	case path != "":
 		f.line("calls", f.x.tree.Text(call))
-		for _, arg := range call.Args {
-			f.value("with", f.a.value(f.x, siteOr(f.x, arg)))
-		}
 	case !f.reaches(s, call, name) && !trainingCall(call) && !globalMethods[name] && Keyword(call, "memory_format") == nil:
 		return
 	}
 	f.line("runs", f.x.tree.Text(call.Func))
 	for _, arg := range call.Args {
-		f.value("with", f.a.value(f.x, siteOr(f.x, arg)))
+		f.value("with", f.known(arg))
 	}
 	for _, k := range call.Keywords {
-		f.value(k.Name+"=", f.a.value(f.x, siteOr(f.x, k.Value)))
+		f.value(k.Name+"=", f.known(k.Value))
 	}
 	if globalMethods[name] || Keyword(call, "memory_format") != nil {
 		f.line(f.x.tree.Text(call))
@@ -243,11 +229,12 @@ func (f *footprint) header(s *Site) {
 	f.line("in", f.x.file.Text[span.Start:span.End])
 }
 
-func siteOr(x *fileIndex, e pyscan.Expr) *Site {
-	if s := x.tree.Site(e); s != nil {
-		return s
+// known is what is known of an expression's value.
+func (f *footprint) known(e pyscan.Expr) *Value {
+	if s := f.x.tree.Site(e); s != nil {
+		return f.a.value(f.x, s)
 	}
-	return &Site{}
+	return unknownValue
 }
 
 // reaches tells whether a call may run code of the project.

@@ -87,11 +87,11 @@ type Edited struct {
 // Edited lints the file with a patch of File. The findings in the changed definitions are found anew; the others are those of the
 // last full check, moved. ok is false where the edit may change what is found elsewhere: then only a full check can tell.
 func (l *Live) Edited(patch *pyscan.Patch) (edited Edited, ok bool) {
-	if patch.Base != l.facts.File || !isIndexed(l.facts) {
+	if patch.Base != l.facts.File {
 		return Edited{}, false
 	}
 	e := newEdit(l.facts.index, patch)
-	facts := l.edited(e)
+	facts := l.factsOf(e)
 	var own []*suppression
 	for _, part := range patch.Parts {
 		own = append(own, suppressionsOf(facts.Tree, part.New)...)
@@ -109,7 +109,7 @@ func (l *Live) Edited(patch *pyscan.Patch) (edited Edited, ok bool) {
 		if !facts.applies(r) {
 			continue
 		}
-		if !tryRule(r, facts, &found) {
+		if tryRule(r, facts, &found) != nil {
 			return Edited{}, false
 		}
 	}
@@ -130,10 +130,8 @@ func (l *Live) Edited(patch *pyscan.Patch) (edited Edited, ok bool) {
 	return edited, true
 }
 
-func isIndexed(f *Facts) bool { return f.project.paths[f.File.Path] == f.index }
-
-// edited are the facts about changed definitions.
-func (l *Live) edited(e *edit) *Facts {
+// factsOf are the facts about changed definitions.
+func (l *Live) factsOf(e *edit) *Facts {
 	before := l.facts
 	project := before.project.withEdit(e)
 	e.index.ready()
@@ -142,18 +140,6 @@ func (l *Live) edited(e *edit) *Facts {
 	f.usesGPU = before.usesGPU || e.index.namesGPU
 	f.torch = before.torch || e.index.torch && (e.index.mentions("torch", "lightning") || !e.index.mentions(otherFrameworks...))
 	return f
-}
-
-// tryRule runs a rule; false if it panicked.
-func tryRule(r *Rule, facts *Facts, found *[]Finding) (ok bool) {
-	defer func() {
-		if recover() != nil {
-			facts.unwind()
-			ok = false
-		}
-	}()
-	r.Check(&Pass{Facts: facts, rule: r, findings: found})
-	return true
 }
 
 // placed are the findings in changed definitions, with what they say of other places of the file where those are now.

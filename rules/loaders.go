@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -275,3 +276,16 @@ func (f *Facts) IsCreation(path string) bool {
 
 // LineNumber is the 1-based line a node starts on.
 func (t *Tree) LineNumber(n pyscan.Node) int { return lineOf(t.File, n.Range().Start) }
+
+// PlaceOf is where a loader is made, in words: "line 12", or "loaders.py:12" in another file.
+func (f *Facts) PlaceOf(l *LoaderCall) string {
+	line := l.Tree.LineNumber(l.Call)
+	if e := f.project.edit; e != nil && l.Tree == e.base.tree {
+		at, _ := e.patch.ToNew(l.Call.Start)
+		line = f.File.Line(at)
+	}
+	if l.File.Path == f.File.Path {
+		return fmt.Sprintf("line %d", line)
+	}
+	return fmt.Sprintf("%s:%d", l.File.Path, line)
+}

@@ -295,6 +295,16 @@ func (p *Project) File(path string) *pyscan.File {
 	return nil
 }
 
+// SameBeside tells whether two projects hold the same files, that of one path aside.
+func (p *Project) SameBeside(other *Project, path string) bool {
+	if p == other || other == nil {
+		return p == other
+	}
+	return slices.EqualFunc(p.files, other.files, func(a, b *fileIndex) bool {
+		return a == b || a.file.Path == path && b.file.Path == path
+	})
+}
+
 // Files are the project's files, by path.
 func (p *Project) Files() []*pyscan.File {
 	out := make([]*pyscan.File, len(p.files))

@@ -2,9 +2,7 @@ package rules_test
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -20,28 +18,12 @@ import (
 // corpusProject parses the Python files of the folder named by STEPLINE_CORPUS, or makes a project of 700 copies of the shipped
 // script under other names.
 func corpusProject(b *testing.B) []*pyscan.File {
-	var files []*pyscan.File
-	root := os.Getenv("STEPLINE_CORPUS")
-	if root == "" {
-		for i := range 700 {
-			files = append(files, pyscan.Parse(fmt.Sprintf("pkg/m%d/f%d.py", i%20, i), renamed(b, i)))
-		}
-		return files
+	if root := os.Getenv("STEPLINE_CORPUS"); root != "" {
+		return filesBelow(b, root)
 	}
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".py") {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return err
-		}
-		rel, err := filepath.Rel(root, path)
-		files = append(files, pyscan.Parse(filepath.ToSlash(rel), string(text)))
-		return err
-	})
-	if err != nil {
-		b.Fatal(err)
+	var files []*pyscan.File
+	for i := range 700 {
+		files = append(files, pyscan.Parse(fmt.Sprintf("pkg/m%d/f%d.py", i%20, i), renamed(b, i)))
 	}
 	return files
 }

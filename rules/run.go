@@ -19,22 +19,27 @@ func Run(list []*Rule, target Target, config Config) Result {
 }
 
 func runRule(r *Rule, facts *Facts, findings *[]Finding) {
+	trouble := tryRule(r, facts, findings)
+	if trouble == nil || len(facts.File.SyntaxErrors) > 0 { // half a statement that no rule has seen the like of yet
+		return
+	}
+	*findings = append(*findings, Finding{
+		Rule: r, File: facts.File, Severity: Error,
+		Message: fmt.Sprintf("rule %s failed on this file (%v): please report it; the other rules ran", r.ID, trouble),
+	})
+}
+
+// tryRule runs a rule. It returns what the rule panicked with, nil if it did not; a rule that did has found nothing.
+func tryRule(r *Rule, facts *Facts, findings *[]Finding) (trouble any) {
 	before := len(*findings)
 	defer func() {
-		trouble := recover()
-		if trouble != nil {
+		if trouble = recover(); trouble != nil {
 			facts.unwind()
-		}
-		if trouble != nil && len(facts.File.SyntaxErrors) > 0 {
-			*findings = (*findings)[:before] // half a statement that no rule has seen the like of yet
-		} else if trouble != nil {
-			*findings = append((*findings)[:before], Finding{
-				Rule: r, File: facts.File, Severity: Error,
-				Message: fmt.Sprintf("rule %s failed on this file (%v): please report it; the other rules ran", r.ID, trouble),
-			})
+			*findings = (*findings)[:before]
 		}
 	}()
 	r.Check(&Pass{Facts: facts, rule: r, findings: findings})
+	return nil
 }
 
 // applies tells whether a rule's subject can occur in the project at all (guard g4). What tests do costs no training time.

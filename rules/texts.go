@@ -56,3 +56,6 @@ func (x *fileIndex) inheritTexts(old *fileIndex) {
 		return true
 	})
 }
+
+// Mentions reports whether the file's text holds one of the texts.
+func (f *Facts) Mentions(texts ...string) bool { return f.index.mentions(texts...) }
