@@ -2,6 +2,7 @@ package analysis
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"runtime"
@@ -31,16 +32,16 @@ type Checked struct {
 type Source struct{ Path, Text string }
 
 // Check lints the Python files under paths (none: the workspace). costs is the loaded trace's view, nil without one.
-// The error names paths that do not exist; what does exist was checked.
+// The error names paths that do not exist or cannot be read; the others were checked.
 func (w *Workspace) Check(ctx context.Context, paths []string, costs rules.Costs) (*Checked, error) {
-	names, missing := w.PythonFiles(paths)
+	found, missing := w.find(paths)
 	if len(paths) > 0 && w.root != "" {
 		// What the files are called from decides as much as what is in them.
 		if err := w.Index(ctx, true); err != nil && ctx.Err() != nil {
 			return nil, err
 		}
 	}
-	read, err := w.readAll(ctx, names)
+	read, err := w.readAll(ctx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -49,13 +50,15 @@ func (w *Workspace) Check(ctx context.Context, paths []string, costs rules.Costs
 		return nil, err
 	}
 	checked.Warnings = append(read.passedOver, checked.Warnings...)
-	return checked, missing
+	return checked, errors.Join(missing, read.refused)
 }
 
-// readFiles are files as read: the texts, and a warning for each that is no source.
+// readFiles are files as read: the texts, a warning for each that is no source, and an error for each that was named and
+// cannot be read.
 type readFiles struct {
 	sources    []Source
 	passedOver []traceindex.Warning
+	refused    error
 }
 
 // size is the texts' length in bytes.
@@ -68,25 +71,25 @@ func (r readFiles) size() int {
 }
 
 // readAll reads files to be checked, in parallel.
-func (w *Workspace) readAll(ctx context.Context, names []string) (readFiles, error) {
-	texts := make([]*Source, len(names))
-	warnings := make([]*traceindex.Warning, len(names))
-	if err := inParallel(ctx, len(names), func(i int) {
-		display := w.DisplayPath(names[i])
-		text, warning := readSource(names[i], display)
-		if warnings[i] = warning; warning == nil {
-			texts[i] = &Source{display, text}
-		}
+func (w *Workspace) readAll(ctx context.Context, found foundFiles) (readFiles, error) {
+	texts, unusable := make([]string, len(found.names)), make([]*notSource, len(found.names))
+	if err := inParallel(ctx, len(found.names), func(i int) {
+		texts[i], unusable[i] = readSource(found.names[i])
 	}); err != nil {
 		return readFiles{}, err
 	}
-	var read readFiles
-	for i := range names {
-		if warnings[i] != nil {
-			read.passedOver = append(read.passedOver, *warnings[i])
-			continue
+	read := readFiles{passedOver: found.passedOver}
+	for i, name := range found.names {
+		display := w.DisplayPath(name)
+		switch {
+		case unusable[i] == nil:
+			read.sources = append(read.sources, Source{display, texts[i]})
+		case found.outright[name] && unusable[i].code == codeUnreadable:
+			read.refused = errors.Join(read.refused, unreadable(name, unusable[i].reason))
+		default:
+			read.passedOver = append(read.passedOver, traceindex.Warning{
+				Code: unusable[i].code, Message: fmt.Sprintf("%s: not checked: %s", display, unusable[i].reason), File: display})
 		}
-		read.sources = append(read.sources, *texts[i])
 	}
 	return read, nil
 }

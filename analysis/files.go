@@ -1,6 +1,7 @@
 package analysis
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -10,10 +11,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
-	ignore "github.com/sabhiram/go-gitignore"
 
 	"stepline/traceindex"
 )
@@ -30,31 +31,51 @@ var skippedFolders = map[string]bool{
 }
 
 // PythonFiles lists the Python files and notebooks under paths (files or folders; none means the workspace), sorted, each
-// once. Folders are searched as git sees them: .gitignore files, the setting exclude, and folders of tools are left out.
-// A path that does not exist is an error that names it; the others are listed all the same.
+// once. Folders are searched as git sees them: .gitignore files, the setting exclude, and folders of tools are left out; but
+// what is named is taken, ignored or not: a file, or a folder with what nothing else ignores in it.
+// A path that does not exist or cannot be read is an error that names it; the others are listed all the same.
 func (w *Workspace) PythonFiles(paths []string) ([]string, error) {
+	found, err := w.find(paths)
+	return found.names, err
+}
+
+// foundFiles are files to be checked.
+type foundFiles struct {
+	names    []string        // sorted, each once
+	outright map[string]bool // those that were named themselves
+	// passedOver tells of folders that could not be searched, and of those that were named and gave nothing.
+	passedOver []traceindex.Warning
+}
+
+// find is PythonFiles with what there is to say about it.
+func (w *Workspace) find(paths []string) (foundFiles, error) {
 	if len(paths) == 0 {
 		paths = []string{cmp.Or(w.root, ".")}
 	}
-	var files []string
+	found := foundFiles{outright: map[string]bool{}}
 	var errs []error
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			errs = append(errs, fmt.Errorf("%s: no such file or folder", p))
 		case err != nil:
-			errs = append(errs, err)
+			errs = append(errs, unreadable(p, rootCause(err)))
 		case info.IsDir():
-			found, err := w.walk(p)
-			errs = append(errs, err)
-			files = append(files, found...)
+			errs = append(errs, w.walk(p, &found))
 		default:
-			files = append(files, p) // named outright: whatever its name
+			found.names = append(found.names, p) // whatever its name
+			found.outright[p] = true
 		}
 	}
-	slices.Sort(files)
-	return eachOnce(files), errors.Join(errs...)
+	slices.Sort(found.names)
+	found.names = eachOnce(found.names)
+	return found, errors.Join(errs...)
+}
+
+// unreadable is the error of a path that was named and cannot be read.
+func unreadable(name, reason string) error {
+	return fmt.Errorf("%s: cannot be read: %s; make it readable or leave it out", name, reason)
 }
 
 // eachOnce leaves out files that are named before, whichever way they are written: a.py, ./a.py, /home/me/a.py.
@@ -71,29 +92,76 @@ func eachOnce(files []string) []string {
 	})
 }
 
-// walk lists a folder's Python files. Symbolic links to folders are not followed: a loop would never end.
-func (w *Workspace) walk(folder string) ([]string, error) {
-	ignores := gitIgnores(folder)
-	var files []string
+// walk adds a folder's Python files. Symbolic links to folders are not followed: a loop would never end.
+func (w *Workspace) walk(folder string, found *foundFiles) error {
+	ignores := w.ignores.above(folder)
+	before, left := len(found.names), false
+	tell := func(code, name, message string) {
+		name = w.DisplayPath(name)
+		found.passedOver = append(found.passedOver, traceindex.Warning{Code: code, Message: name + ": " + message, File: name})
+	}
 	err := filepath.WalkDir(folder, func(name string, entry fs.DirEntry, err error) error {
-		if err != nil { // unreadable: the rest is still listed
+		switch {
+		case err != nil && name == folder:
+			return unreadable(name, rootCause(err))
+		case err != nil: // the rest is still listed
+			tell(codeUnreadable, name, "not searched: "+rootCause(err))
 			return nil
-		}
-		if entry.IsDir() {
-			if name != folder && (skippedFolders[entry.Name()] || ignores.ignored(name, true) || w.excluded(name)) {
+		case entry.IsDir():
+			if name != folder && w.leavesOut(ignores, name, true) {
+				left = true
 				return fs.SkipDir
 			}
 			ignores.enter(name)
 			return nil
-		}
-		extension := strings.ToLower(filepath.Ext(name))
-		if (extension == ".py" || extension == ".ipynb") && !waitsForWriter(name, entry) && !ignores.ignored(name, false) && !w.excluded(name) {
-			files = append(files, name)
+		case !isSource(name) || waitsForWriter(name, entry):
+		case w.leavesOut(ignores, name, false):
+			left = true
+		default:
+			found.names = append(found.names, name)
 		}
 		return nil
 	})
-	return files, err
+	if err == nil && len(found.names) == before {
+		message := "nothing to check: no Python file or notebook in it"
+		if left {
+			message = "nothing to check: what is in it is ignored by git or by the setting exclude, or is a tool's; name a file to have it checked"
+		}
+		tell("no-sources", folder, message)
+	}
+	return err
 }
+
+// leavesOut tells whether a search passes over a file, or a folder below the one it began in.
+func (w *Workspace) leavesOut(ignores *gitIgnoreStack, name string, folder bool) bool {
+	return folder && skippedFolders[filepath.Base(name)] || ignores.ignored(name, folder) || w.excluded(name)
+}
+
+// leavesOutFile tells whether a search of the workspace's folder passes over a file of it because of its path.
+func (w *Workspace) leavesOutFile(path string) bool {
+	ignores := w.ignores.above(w.root)
+	ignores.enter(w.root)
+	at, elements := w.root, strings.Split(path, "/")
+	for i, element := range elements {
+		at = filepath.Join(at, element)
+		last := i == len(elements)-1
+		if w.leavesOut(ignores, at, !last) {
+			return true
+		}
+		if !last {
+			ignores.enter(at)
+		}
+	}
+	return !isSource(at)
+}
+
+// isSource tells Python files and notebooks by their names.
+func isSource(name string) bool {
+	return isModule(name) || IsNotebook(name)
+}
+
+// isModule tells Python files, which others can import, by their names.
+func isModule(name string) bool { return strings.EqualFold(filepath.Ext(name), ".py") }
 
 // waitsForWriter tells what is found in a folder but holds no text by itself: named pipes, which would be waited for without
 // end, sockets and devices, and links to them.
@@ -133,96 +201,21 @@ func (w *Workspace) DisplayPath(name string) string {
 	return filepath.ToSlash(name)
 }
 
-// gitIgnoreStack holds the .gitignore files that speak for the folders of a walk, outermost first.
-type gitIgnoreStack struct {
-	files []gitIgnoreFile
-}
+// codeUnreadable marks what cannot be read at all.
+const codeUnreadable = "unreadable"
 
-type gitIgnoreFile struct {
-	folder string // absolute
-	rules  *ignore.GitIgnore
-}
+// notSource says why a file is not checked.
+type notSource struct{ code, reason string }
 
-// gitIgnores reads the .gitignore files of the folders above a walk, up to the repository's root.
-func gitIgnores(folder string) *gitIgnoreStack {
-	stack := &gitIgnoreStack{}
-	absolute, err := filepath.Abs(folder)
-	if err != nil {
-		return stack
-	}
-	var above []string
-	for at := absolute; ; at = filepath.Dir(at) {
-		if at != absolute {
-			above = append(above, at)
-		}
-		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
-			slices.Reverse(above)
-			for _, each := range above {
-				stack.enter(each)
-			}
-			return stack
-		}
-		if filepath.Dir(at) == at {
-			return stack // no repository: only what lies under the folder speaks
-		}
-	}
-}
-
-func (s *gitIgnoreStack) enter(folder string) {
-	absolute, err := filepath.Abs(folder)
-	if err != nil {
-		return
-	}
-	s.files = slices.DeleteFunc(s.files, func(f gitIgnoreFile) bool { return !within(absolute, f.folder) })
-	name := filepath.Join(absolute, ".gitignore")
-	if info, err := os.Lstat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxNamedFile {
-		return // there is none, or a link, which git does not follow either
-	}
-	if rules, err := ignore.CompileIgnoreFile(name); err == nil {
-		s.files = append(s.files, gitIgnoreFile{absolute, rules})
-	}
-}
-
-func (s *gitIgnoreStack) ignored(name string, folder bool) bool {
-	absolute, err := filepath.Abs(name)
-	if err != nil {
-		return false
-	}
-	for _, f := range s.files {
-		if !within(absolute, f.folder) {
-			continue
-		}
-		relative, err := filepath.Rel(f.folder, absolute)
-		if err != nil {
-			continue
-		}
-		relative = filepath.ToSlash(relative)
-		if folder {
-			relative += "/"
-		}
-		if f.rules.MatchesPath(relative) {
-			return true
-		}
-	}
-	return false
-}
-
-func within(name, folder string) bool {
-	return name == folder || strings.HasPrefix(name, strings.TrimSuffix(folder, string(filepath.Separator))+string(filepath.Separator))
-}
-
-// readSource reads a file to be checked. What is no source (too large, binary, not UTF-8) comes back as a warning instead.
-func readSource(name, display string) (string, *traceindex.Warning) {
-	passedOver := func(code, message string) (string, *traceindex.Warning) {
-		return "", &traceindex.Warning{Code: code, Message: display + ": " + message, File: display}
-	}
+// readSource reads a file to be checked, or tells why it is no source: it cannot be read, is too large, binary, not UTF-8.
+func readSource(name string) (string, *notSource) {
 	info, err := os.Stat(name)
 	if err == nil && info.Size() > MaxSourceBytes {
-		return passedOver("too-large", fmt.Sprintf("not checked: %d bytes, the limit is %d", info.Size(), MaxSourceBytes))
+		return "", &notSource{"too-large", fmt.Sprintf("%d bytes, the limit is %d", info.Size(), MaxSourceBytes)}
 	}
 	data, err := os.ReadFile(name)
 	if err != nil {
-		return passedOver("unreadable", "not checked: "+rootCause(err))
+		return "", &notSource{codeUnreadable, rootCause(err)}
 	}
 	if !utf8.Valid(data) {
 		at := 0
@@ -233,10 +226,10 @@ func readSource(name, display string) (string, *traceindex.Warning) {
 			}
 			at += size
 		}
-		return passedOver("not-utf8", fmt.Sprintf("not checked: not UTF-8 text (byte %d)", at))
+		return "", &notSource{"not-utf8", fmt.Sprintf("not UTF-8 text (byte %d)", at)}
 	}
-	if at := strings.IndexByte(string(data), 0); at >= 0 {
-		return passedOver("binary", fmt.Sprintf("not checked: a binary file (NUL at byte %d)", at))
+	if at := bytes.IndexByte(data, 0); at >= 0 {
+		return "", &notSource{"binary", fmt.Sprintf("a binary file (NUL at byte %d)", at)}
 	}
 	return string(data), nil
 }

@@ -155,3 +155,37 @@ func TestGitIgnoreIsAFile(t *testing.T) {
 		}
 	}
 }
+
+// TestAFileThatCannotBeOpened: named outright it is an error that says what to do, found in a folder a warning.
+func TestAFileThatCannotBeOpened(t *testing.T) {
+	root := t.TempDir()
+	train, closed := filepath.Join(root, "train.py"), filepath.Join(root, "closed.py")
+	writeFile(t, train, "import torch\nstate = torch.load('a')\n")
+	// A link to itself cannot be opened by anybody, root included.
+	if err := os.Symlink("closed.py", closed); err != nil {
+		t.Fatal(err)
+	}
+	w, err := Open(context.Background(), root, DefaultSettings())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		paths        []string
+		error, warns string
+	}{
+		{[]string{closed, train}, closed + ": cannot be read: too many levels of symbolic links; make it readable or leave it out", ""},
+		{nil, "", "closed.py: not checked: too many levels of symbolic links"},
+	} {
+		checked, err := w.CheckRemembered(context.Background(), test.paths)
+		said, warned := "", ""
+		if err != nil {
+			said = err.Error()
+		}
+		for _, warning := range checked.Warnings {
+			warned += warning.Message
+		}
+		if said != test.error || warned != test.warns || len(checked.Findings) != 1 {
+			t.Errorf("%v: error %q, warnings %q, %d findings", test.paths, said, warned, len(checked.Findings))
+		}
+	}
+}

@@ -30,8 +30,8 @@ func (w *Workspace) FileOnDisk(ctx context.Context, name string) (*pyscan.File, 
 	if project := w.Project(); known && project != nil {
 		return project.File(path), nil
 	}
-	text, warning := readSource(name, path)
-	if warning != nil {
+	text, unusable := readSource(name)
+	if unusable != nil {
 		return nil, nil
 	}
 	checked, err := parseSources(ctx, []Source{{path, text}}, nil)

@@ -64,7 +64,7 @@ func (w *Workspace) Index(ctx context.Context, deep bool) error {
 			files[i] = f
 			return
 		}
-		if text, warning := readSource(names[i], path); warning == nil {
+		if text, unusable := readSource(names[i]); unusable == nil {
 			files[i] = pyscan.Parse(path, text)
 		}
 	})
@@ -145,7 +145,7 @@ func (w *Workspace) indexNames(deep bool) ([]string, error) {
 			}
 		}
 	}
-	names = slices.DeleteFunc(names, func(n string) bool { return !strings.EqualFold(filepath.Ext(n), ".py") })
+	names = slices.DeleteFunc(names, func(n string) bool { return !isModule(n) })
 	return names[:min(len(names), maxIndexed)], nil
 }
 
@@ -179,16 +179,10 @@ func (w *Workspace) DropFile(path string) {
 	}
 }
 
-// RefreshFile reads a file of the project again after it changed on disk; one that is open stays as the editor has it.
+// RefreshFile reads a file of the project again after it changed on disk; one that is open stays as the editor has it. What
+// Index leaves out, git-ignored files and those of tools' folders, is left out here too.
 func (w *Workspace) RefreshFile(path string) {
-	var file *pyscan.File
-	var seen diskState
-	name := filepath.Join(w.root, filepath.FromSlash(path))
-	if info, err := w.statInside(name); w.root != "" && err == nil && info.Mode().IsRegular() && !filepath.IsAbs(path) {
-		if text, warning := readSource(name, path); warning == nil {
-			file, seen = pyscan.Parse(path, text), diskState{info.ModTime(), info.Size()}
-		}
-	}
+	file, seen := w.readOfProject(path)
 	p := &w.files
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -204,6 +198,23 @@ func (w *Workspace) RefreshFile(path string) {
 		p.disk[path] = seen
 		p.project = p.project.With(file)
 	}
+}
+
+// readOfProject reads a file as Index does; nil for what is no file of the project.
+func (w *Workspace) readOfProject(path string) (*pyscan.File, diskState) {
+	name := filepath.Join(w.root, filepath.FromSlash(path))
+	if w.root == "" || filepath.IsAbs(path) || !isModule(name) {
+		return nil, diskState{}
+	}
+	info, err := w.statInside(name)
+	if err != nil || !info.Mode().IsRegular() || w.leavesOutFile(path) {
+		return nil, diskState{}
+	}
+	text, unusable := readSource(name)
+	if unusable != nil {
+		return nil, diskState{}
+	}
+	return pyscan.Parse(path, text), diskState{info.ModTime(), info.Size()}
 }
 
 // Project is the project as it is now, nil while nothing was read.

@@ -172,8 +172,8 @@ func (w *Workspace) currentOf(ctx context.Context, r *ranSources, source *record
 		if !strings.HasSuffix(relative, ".py") || !fs.ValidPath(relative) {
 			continue
 		}
-		text, warning := readSource(name, relative)
-		if warning != nil {
+		text, unusable := readSource(name)
+		if unusable != nil {
 			continue
 		}
 		if l := likenessOf(text, hashes); l > most || l == most && best == nil {

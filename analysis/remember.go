@@ -37,8 +37,8 @@ const (
 // CheckRemembered is Check without a trace that answers from the cache where nothing has changed since the last such check.
 // Then Checked.Files have a model only where there are findings.
 func (w *Workspace) CheckRemembered(ctx context.Context, paths []string) (*Checked, error) {
-	names, missing := w.PythonFiles(paths)
-	read, err := w.readAll(ctx, names)
+	found, missing := w.find(paths)
+	read, err := w.readAll(ctx, found)
 	if err != nil {
 		return nil, err
 	}
@@ -46,10 +46,11 @@ func (w *Workspace) CheckRemembered(ctx context.Context, paths []string) (*Check
 	if err != nil {
 		return nil, err
 	}
+	refused := errors.Join(missing, read.refused)
 	key := w.checkKey(read, around)
 	place := w.keptAt(paths)
 	if checked := recallCheck(place, key, read, around); checked != nil {
-		return checked, missing
+		return checked, refused
 	}
 	checked, err := w.checkAmong(ctx, read.sources, around, nil)
 	if err != nil {
@@ -59,7 +60,7 @@ func (w *Workspace) CheckRemembered(ctx context.Context, paths []string) (*Check
 	if read.size() >= minKeptBytes {
 		keepCheck(place, key, read, checked)
 	}
-	return checked, missing
+	return checked, refused
 }
 
 // around are the workspace's files that decide with those of a check: all of it where only some paths are checked.
@@ -75,7 +76,7 @@ func (w *Workspace) around(ctx context.Context, paths []string) ([]Source, error
 		info, err := w.statInside(name)
 		return err != nil || !info.Mode().IsRegular()
 	})
-	read, err := w.readAll(ctx, names)
+	read, err := w.readAll(ctx, foundFiles{names: names})
 	return read.sources, err
 }
 

@@ -19,6 +19,7 @@ type Workspace struct {
 	list     []*rules.Rule
 	config   rules.Config
 	files    projectFiles
+	ignores  ignoreFiles
 }
 
 // Open makes a workspace of a folder. An empty root is a workspace of loose files. Settings that name no rule or are

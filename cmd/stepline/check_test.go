@@ -77,7 +77,10 @@ func findingsOf(t *testing.T, document string) []string {
 }
 
 func TestCheckFindsAndExits(t *testing.T) {
-	folder := project(t, map[string]string{"train.py": loopWithItem, "clean.py": "print('fine')\n", ".venv/lib.py": loopWithItem})
+	folder := project(t, map[string]string{
+		"train.py": loopWithItem, "clean.py": "print('fine')\n", ".venv/lib.py": loopWithItem,
+		".git/HEAD": "", ".gitignore": "build/\n", "build/made.py": loopWithItem,
+	})
 	for _, test := range []struct {
 		name      string
 		arguments []string
@@ -87,6 +90,8 @@ func TestCheckFindsAndExits(t *testing.T) {
 		{"a folder", nil, exitFindings, []string{"train.py:11 SYN001"}},
 		{"a file", []string{"train.py"}, exitFindings, []string{"train.py:11 SYN001"}},
 		{"a file named twice", []string{"train.py", "./train.py", ".", filepath.Join(folder, "train.py")}, exitFindings, []string{"train.py:11 SYN001"}},
+		{"a folder that git ignores", []string{"build"}, exitFindings, []string{"build/made.py:11 SYN001"}},
+		{"a file that git ignores", []string{"build/made.py"}, exitFindings, []string{"build/made.py:11 SYN001"}},
 		{"a clean file", []string{"clean.py"}, exitFine, nil},
 		{"exit zero", []string{"--exit-zero"}, exitFine, []string{"train.py:11 SYN001"}},
 		{"ignored", []string{"--ignore", "SYN001"}, exitFine, nil},
@@ -197,10 +202,11 @@ func TestCheckAddIgnore(t *testing.T) {
 
 func TestCheckBadInput(t *testing.T) {
 	folder := project(t, map[string]string{
-		"broken.py":  "import torch\ndef f(:\n    pass\n\n" + strings.TrimPrefix(loopWithItem, "import torch\n"),
-		"latin.py":   "x = 'caf\xe9'\n",
-		"train.py":   loopWithItem,
-		"vocab.json": `{"traceEvents": 17}`,
+		"broken.py":   "import torch\ndef f(:\n    pass\n\n" + strings.TrimPrefix(loopWithItem, "import torch\n"),
+		"latin.py":    "x = 'caf\xe9'\n",
+		"train.py":    loopWithItem,
+		"vocab.json":  `{"traceEvents": 17}`,
+		"empty/a.txt": "",
 	})
 	t.Run("a path that is not there", func(t *testing.T) {
 		got := stepline(t, folder, "", nil, "check", "nowhere.py", "train.py")
@@ -208,6 +214,24 @@ func TestCheckBadInput(t *testing.T) {
 			t.Errorf("exit %d; the file that is there must be checked: %s", got.code, got.out)
 		}
 		oneLine(t, got.errout, "nowhere.py: no such file or folder")
+	})
+	t.Run("a file that cannot be read", func(t *testing.T) {
+		if err := os.Symlink("itself.py", filepath.Join(folder, "itself.py")); err != nil {
+			t.Skip(err) // links need a privilege on Windows
+		}
+		defer os.Remove(filepath.Join(folder, "itself.py"))
+		got := stepline(t, folder, "", nil, "check", "itself.py", "train.py", "--exit-zero")
+		if got.code != exitUsage || !strings.Contains(got.out, "SYN001") {
+			t.Errorf("exit %d; the other file must be checked: %s", got.code, got.out)
+		}
+		oneLine(t, got.errout, "itself.py: cannot be read: ", "make it readable or leave it out")
+	})
+	t.Run("a folder with nothing to check", func(t *testing.T) {
+		got := stepline(t, folder, "", nil, "check", "empty", "--format", "json")
+		if list := findingsOf(t, got.out); got.code != exitFine || len(list) != 0 {
+			t.Errorf("exit %d: %v", got.code, list)
+		}
+		oneLine(t, got.errout, "warning: empty: nothing to check: no Python file or notebook in it")
 	})
 	t.Run("a script that does not parse", func(t *testing.T) {
 		got := stepline(t, folder, "", nil, "check", "broken.py", "--format", "json")
