@@ -92,6 +92,11 @@ func TestWrongUsage(t *testing.T) {
 	}{
 		{[]string{"frobnicate"}, "--help"},
 		{[]string{"reprot", "trace.json.gz"}, "did you mean `stepline report`?"},
+		{[]string{"help", "nope"}, "unknown command \"nope\"; `stepline --help` lists the commands"},
+		{[]string{"help", "chekc"}, "did you mean `stepline check`?"},
+		{[]string{"help", "cache", "lst"}, "did you mean `stepline cache list`?"},
+		{[]string{"help", "check", "train.py"}, "`stepline check` has no command \"train.py\""},
+		{[]string{"man", "chekc"}, "did you mean `stepline check`?"},
 		{[]string{"lines", "--top", "many", "trace.json.gz"}, "--top many: use a whole number"},
 		{[]string{"record", "--cooldown", "5", "--", "true"}, "--cooldown 5: use a time with its unit"},
 		{[]string{"record", "--steps", "0", "--", "true"}, "record 1 or more"},
@@ -114,6 +119,17 @@ func TestWrongUsage(t *testing.T) {
 			}
 			oneLine(t, got.errout, test.says)
 		})
+	}
+}
+
+// TestHelp: both ways to ask give the same page.
+func TestHelp(t *testing.T) {
+	for _, words := range [][]string{nil, {"check"}, {"cache", "list"}, {"help"}} {
+		asked := stepline(t, t.TempDir(), "", nil, append([]string{"help"}, words...)...)
+		flagged := stepline(t, t.TempDir(), "", nil, append(words, "--help")...)
+		if asked.code != exitFine || asked.out == "" || asked != flagged {
+			t.Errorf("help %v: exit %d, %q; with --help: exit %d, %q", words, asked.code, asked.out, flagged.code, flagged.out)
+		}
 	}
 }
 

@@ -126,11 +126,7 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		SilenceErrors: true,
 		Args: func(cmd *cobra.Command, arguments []string) error {
 			if len(arguments) > 0 {
-				cmd.SuggestionsMinimumDistance = 2
-				if near := cmd.SuggestionsFor(arguments[0]); len(near) > 0 {
-					return fmt.Errorf("unknown command %q; did you mean `stepline %s`?", arguments[0], near[0])
-				}
-				return fmt.Errorf("unknown command %q; `stepline --help` lists the commands", arguments[0])
+				return unknownCommand(cmd, arguments[0])
 			}
 			return nil
 		},
@@ -163,8 +159,49 @@ Exit codes: 0 fine, 1 findings or a failed gate, 2 wrong usage or nothing usable
 		newManCommand(io),
 		newVersionCommand(io),
 	)
+	refuseUnknownHelp(root)
 	completeValues(root)
 	return root
+}
+
+// unknownCommand tells of a word that is none of a command's own commands.
+func unknownCommand(cmd *cobra.Command, word string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		return usageError("unknown command %q; did you mean `%s %s`?", word, cmd.CommandPath(), near[0])
+	}
+	return usageError("unknown command %q; `%s --help` lists the commands", word, cmd.CommandPath())
+}
+
+// findCommand is the command that words name below the root, such as ["cache", "list"].
+func findCommand(root *cobra.Command, words []string) (*cobra.Command, error) {
+	found, rest, _ := root.Find(words) // its error says no more than that a word is left
+	switch {
+	case len(rest) == 0:
+		return found, nil
+	case found.HasSubCommands():
+		return nil, unknownCommand(found, rest[0])
+	default:
+		return nil, usageError("`%s` has no command %q; `%s --help` says what it takes", found.CommandPath(), rest[0], found.CommandPath())
+	}
+}
+
+// refuseUnknownHelp has `stepline help WORD` fail as any other wrong usage does; cobra's own prints the usage and is content.
+func refuseUnknownHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	help, err := findCommand(root, []string{"help"})
+	if err != nil {
+		panic(err) // it was just added
+	}
+	help.RunE = func(_ *cobra.Command, words []string) error {
+		about, err := findCommand(root, words)
+		if err != nil {
+			return err
+		}
+		about.InitDefaultHelpFlag() // as cobra does, so that the page lists them
+		about.InitDefaultVersionFlag()
+		return about.Help()
+	}
 }
 
 // plainFlagError says what a value should be instead of how Go failed to read it.

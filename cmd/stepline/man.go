@@ -40,9 +40,9 @@ stepline.1, stepline-check.1 and so on. SOURCE_DATE_EPOCH sets the pages' date.`
 				}
 				return doc.GenManTree(root, manHeader(io, ""), output)
 			}
-			page, rest, err := root.Find(arguments)
-			if err != nil || len(rest) > 0 {
-				return usageError("there is no command %q; `stepline --help` lists them", strings.Join(arguments, " "))
+			page, err := findCommand(root, arguments)
+			if err != nil {
+				return err
 			}
 			return doc.GenMan(page, manHeader(io, strings.ToUpper(strings.ReplaceAll(page.CommandPath(), " ", "-"))), io.out)
 		},
