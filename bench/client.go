@@ -48,6 +48,7 @@ type message struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
 	Error  *struct {
 		Message string `json:"message"`
 	} `json:"error"`
@@ -83,6 +84,20 @@ func (c *client) request(method string, params any) (time.Duration, error) {
 	id := c.begin(method, params)
 	arrived, err := c.until(func(m *message) bool { return m.answered(id) })
 	return arrived.Sub(began), err
+}
+
+// ask sends a request and decodes its answer.
+func (c *client) ask(method string, into any) error {
+	id := c.begin(method, nil)
+	var answer json.RawMessage
+	_, err := c.until(func(m *message) bool {
+		answer = m.Result
+		return m.answered(id)
+	})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(answer, into)
 }
 
 // until reads until a message is the one waited for and returns when it arrived; requests of the server are answered with null

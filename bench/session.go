@@ -98,6 +98,13 @@ type measured struct {
 	start, opened, traceLoaded    time.Duration
 	keystrokes, hover, hint, lens []time.Duration
 	hoverWhileLoading             []time.Duration
+	// own is what the server says of its keystrokes.
+	own struct {
+		Edits  int
+		P50Ms  float64 `json:"p50_ms"`
+		P95Ms  float64 `json:"p95_ms"`
+		MostMs float64 `json:"most_ms"`
+	}
 }
 
 // replay plays the session against a language server. trace, if any, is loaded before the typing, as stepline loads it; every
@@ -128,7 +135,10 @@ func (s *editingSession) replay(trace string, command string, arguments ...strin
 			return nil, fmt.Errorf("loading %s: %w", trace, err)
 		}
 	}
-	return got, s.typeAll(c, uri, trace != "", got)
+	if err := s.typeAll(c, uri, trace != "", got); err != nil || trace == "" {
+		return got, err
+	}
+	return got, c.ask("stepline/latency", &got.own)
 }
 
 // shown is what the client says it shows, as VS Code and Neovim do: a hint's tooltip is asked for where the mouse rests on it.
@@ -269,6 +279,7 @@ func benchSession(stepline, source, trace string, keystrokes int) error {
 	row("session: trace loaded", "%.2f s", got.traceLoaded.Seconds())
 	row("session: hover while the trace loads", "%s", quantiles(got.hoverWhileLoading))
 	row("session: keystroke to diagnostics", "%s over %d keystrokes", quantiles(got.keystrokes), len(got.keystrokes))
+	row("session: the server's own share of it", "p50 %.2f ms, p95 %.2f ms, most %.2f ms over %d", got.own.P50Ms, got.own.P95Ms, got.own.MostMs, got.own.Edits)
 	row("session: hover", "%s", quantiles(got.hover))
 	row("session: inlay hints of 80 lines", "%s", quantiles(got.hint))
 	row("session: code lenses", "%s", quantiles(got.lens))

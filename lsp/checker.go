@@ -195,6 +195,9 @@ func (c *checker) told(d *document, result *checked, settle func(*checked) bool)
 	if quick == nil || !sameFindings(quick, result) {
 		c.s.published(d, result)
 	}
+	if quick == nil && !d.received.IsZero() {
+		c.s.latency.add(time.Since(d.received))
+	}
 	return c.noteStale(d, result)
 }
 
@@ -271,6 +274,7 @@ func (c *checker) lint(d *document, file *pyscan.File) (result *checked) {
 	if result.lines != nil {
 		result.lenses() // worked out here rather than when somebody waits for them
 	}
+	c.s.phrased(d, result)
 	c.keep(d, &liveDocument{live: live, workspace: d.folder.workspace, project: project, trace: d.folder.trace, path: d.path, result: result})
 	return result
 }

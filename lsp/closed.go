@@ -11,7 +11,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"go.lsp.dev/protocol"
 	"go.uber.org/zap"
 	"golang.org/x/sync/errgroup"
 
@@ -20,27 +19,26 @@ import (
 	"stepline/rules"
 )
 
-// closedItems are the diagnostics of a file that is not open, as it is on disk; empty for what is no file of a folder, and for
+// closedItems are the diagnostics of a file that is not open, as it is on disk; nil for what is no file of a folder, and for
 // notebooks: their findings are in cells, which are documents only while the notebook is open.
-func (s *server) closedItems(ctx context.Context, key string) ([]protocol.Diagnostic, error) {
-	none := []protocol.Diagnostic{}
+func (s *server) closedItems(ctx context.Context, key string) (*items, error) {
 	p, isFile := keyPath(key)
 	f := s.current.Load().folderOf(key)
 	if !isFile || f == nil || f.hidden || analysis.IsNotebook(p) {
-		return none, nil
+		return nil, nil
 	}
 	if f, _ = s.readyFolder(ctx, f.root); f == nil {
-		return none, ctx.Err()
+		return nil, ctx.Err()
 	}
 	if info, err := os.Stat(osPath(p)); err != nil || !info.Mode().IsRegular() || leadsOut(osPath(f.root), osPath(p)) {
-		return none, nil
+		return nil, nil
 	}
 	if err := s.openTextsTaken(ctx, f); err != nil {
 		return nil, err
 	}
 	file, err := f.workspace.FileOnDisk(ctx, osPath(p))
 	if err != nil || file == nil {
-		return none, ctx.Err()
+		return nil, ctx.Err()
 	}
 	findings, _ := s.closed.check(f, f.workspace.Project(), file)
 	return s.closedDiagnostics(f, file, findings), nil
@@ -72,23 +70,23 @@ func leadsOut(root, path string) bool {
 }
 
 // closedDiagnostics writes the findings of a file that is not open.
-func (s *server) closedDiagnostics(f *folder, file *pyscan.File, findings []rules.Finding) []protocol.Diagnostic {
+func (s *server) closedDiagnostics(f *folder, file *pyscan.File, findings []rules.Finding) *items {
 	d := &document{key: f.keyOf(file.Path), path: file.Path, folder: f}
 	l := s.locatorFor(d)
 	l.own = nil
 	d.uri = string(l.uri(file.Path))
-	out := []protocol.Diagnostic{}
+	w := s.itemsOf(l, d, nil).hashed()
 	for i := range findings {
-		if f := &findings[i]; f.File == file && !hidden(d.folder, f) && len(out) < maxDiagnostics {
-			out = append(out, s.diagnostic(l, d, f))
+		if f := &findings[i]; f.File == file && !hidden(d.folder, f) && w.n < maxDiagnostics {
+			w.add(f, s.phraseOf(f))
 		}
 	}
-	return out
+	return w
 }
 
 // eachDocument tells the diagnostics of every document: those open as they are in the editor, and the folders' other files
 // as they are on disk.
-func (s *server) eachDocument(ctx context.Context, tell func(uri string, version *int32, items []protocol.Diagnostic)) error {
+func (s *server) eachDocument(ctx context.Context, tell func(uri string, version *int32, list *items)) error {
 	now := s.current.Load()
 	for key := range now.documents {
 		d, result, err := s.checkedNow(ctx, key)
@@ -101,12 +99,12 @@ func (s *server) eachDocument(ctx context.Context, tell func(uri string, version
 			for _, c := range d.notebook.cells {
 				if c.start >= 0 {
 					v := wireVersion(c.version)
-					tell(c.uri, &v, slices.Concat([]protocol.Diagnostic{}, byCell[c.key]))
+					tell(c.uri, &v, byCell[c.key])
 				}
 			}
 		default:
 			v := wireVersion(d.version)
-			tell(d.uri, &v, s.diagnosticsOf(d, result))
+			tell(d.uri, &v, s.hashedItems(d, result))
 		}
 	}
 	for _, f := range now.folders {
@@ -145,7 +143,7 @@ const (
 	patience  = 10 * time.Second
 )
 
-func (s *server) eachClosed(ctx context.Context, f *folder, tell func(uri string, version *int32, items []protocol.Diagnostic)) error {
+func (s *server) eachClosed(ctx context.Context, f *folder, tell func(uri string, version *int32, list *items)) error {
 	if err := f.workspace.Index(ctx, true); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()

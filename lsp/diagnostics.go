@@ -2,7 +2,6 @@ package lsp
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"go.lsp.dev/protocol"
@@ -15,50 +14,85 @@ const maxDiagnostics = 1000
 
 // published is called by the checker when a document's check is done and still current.
 func (s *server) published(d *document, result *checked) {
-	if !s.pulls.Load() && d.notebook == nil {
-		version := wireVersion(d.version)
-		s.publish(d.uri, d.key, &version, s.diagnosticsOf(d, result))
+	if s.pulls.Load() {
+		return
 	}
-	if !s.pulls.Load() && d.notebook != nil {
+	if d.notebook != nil {
 		s.publishCells(d, result)
+		return
 	}
+	version := wireVersion(d.version)
+	s.publish(d.key, pushed{d.uri, &version, len(result.findings) * diagnosticSize, func(b []byte) []byte {
+		return s.diagnosticsOf(d, result, b).end()
+	}})
 }
+
+// diagnosticSize is about how many bytes a diagnostic takes.
+const diagnosticSize = 640
 
 // takeBack pushes that nothing is found in a document whose findings are pushed no more: the state has it no longer, or the client
 // pulls. It comes behind what the checker is telling at this moment, and what is told later sees the state as it is now.
 func (s *server) takeBack(uri, key string) {
 	s.checker.telling.Lock()
 	defer s.checker.telling.Unlock()
-	s.publish(uri, key, nil, nil)
+	s.publish(key, pushed{uri: uri, write: func(b []byte) []byte { return append(b, "[]"...) }})
 }
 
 // publish pushes a document's diagnostics; a later push to the same document takes the place of one not yet written.
-func (s *server) publish(uri, key string, version *int32, diagnostics []protocol.Diagnostic) {
-	if diagnostics == nil {
-		diagnostics = []protocol.Diagnostic{}
-	}
-	s.notify("textDocument/publishDiagnostics", pushed{uri, version, diagnostics}, "diagnostics "+key)
+func (s *server) publish(key string, p pushed) {
+	s.notify("textDocument/publishDiagnostics", p, "diagnostics "+key)
 }
 
-// diagnosticsOf writes a document's findings as diagnostics.
-func (s *server) diagnosticsOf(d *document, result *checked) []protocol.Diagnostic {
-	l := s.locatorFor(d)
-	out := make([]protocol.Diagnostic, 0, len(result.findings))
+// diagnosticsOf writes a document's findings as diagnostics, behind what b holds.
+func (s *server) diagnosticsOf(d *document, result *checked, b []byte) *items {
+	w := s.itemsOf(s.locatorFor(d), d, b)
+	s.addAll(w, result)
+	return w
+}
+
+func (s *server) addAll(w *items, result *checked) {
+	w.patch = result.patch
 	for i := range result.findings {
 		f := &result.findings[i]
-		if hidden(d.folder, f) {
+		if hidden(w.d.folder, f) {
 			continue
 		}
-		if len(out) == maxDiagnostics {
-			out = append(out, protocol.Diagnostic{
-				Severity: protocol.DiagnosticSeverityInformation, Source: protocol.NewOptional("stepline"),
-				Message: protocol.String(fmt.Sprintf("%d more findings in this file are not shown; `stepline check` lists them all", len(result.findings)-i)),
-			})
-			break
+		if w.n == maxDiagnostics {
+			w.rest(len(result.findings) - i)
+			return
 		}
-		out = append(out, s.diagnostic(l, d, f))
+		w.add(f, s.phraseIn(result, i))
 	}
-	return out
+}
+
+// phraseIn is the phrase of a finding of a check: the one that was made when the file was checked whole, if it says the same.
+func (s *server) phraseIn(result *checked, i int) phrase {
+	f, whole, at := &result.findings[i], result, i
+	if result.base != nil {
+		whole, at = result.base, f.Carried-1
+	}
+	if at < 0 || at >= len(whole.phrases) || whole.phrasesPulled != s.pulls.Load() {
+		return s.phraseOf(f)
+	}
+	if before := &whole.findings[at]; before.Message != f.Message || len(before.Related) != len(f.Related) {
+		return s.phraseOf(f)
+	}
+	return whole.phrases[at]
+}
+
+// phrased makes the phrases of what a whole check found in a document, before anybody else sees them.
+func (s *server) phrased(d *document, result *checked) {
+	result.phrasesPulled = s.pulls.Load()
+	result.phrases = make([]phrase, min(len(result.findings), 2*maxDiagnostics))
+	for i := range result.phrases {
+		f := &result.findings[i]
+		p := s.phraseOf(f)
+		p.at = placeOf(d, f.File, f.Span, s.encoding)
+		for k := range p.reasons {
+			p.reasons[k].at = placeOf(d, f.Related[k].File, f.Related[k].Span, s.encoding)
+		}
+		result.phrases[i] = p
+	}
 }
 
 // hidden tells whether a finding is not shown: with `diagnostics.mode` "costly" those a trace has refuted.
@@ -79,19 +113,22 @@ type findingRef struct {
 	Kind string `json:"kind,omitempty"`
 }
 
-// data is the ref as JSON, as json.Marshal writes it: every diagnostic of every keystroke has one.
+// data is the ref as JSON, as json.Marshal writes it.
 func (r findingRef) data() protocol.LSPAny {
 	if r.Fix != 0 || r.Kind != "" {
 		return encode(r)
 	}
-	uri := encode(r.URI)
-	out := make([]byte, 0, len(uri)+80)
-	out = append(append(out, `{"uri":`...), uri...)
-	out = strconv.AppendInt(append(out, `,"version":`...), r.Version, 10)
-	out = append(append(out, `,"rule":"`...), r.Rule...)
-	out = strconv.AppendInt(append(out, `","start":`...), int64(r.Start), 10)
-	out = strconv.AppendInt(append(out, `,"end":`...), int64(r.End), 10)
-	return append(out, '}')
+	return r.appendJSON(nil, encode(r.URI))
+}
+
+// appendJSON writes the ref of a diagnostic; uri is its URI as JSON.
+func (r findingRef) appendJSON(b, uri []byte) []byte {
+	b = append(append(b, `{"uri":`...), uri...)
+	b = strconv.AppendInt(append(b, `,"version":`...), r.Version, 10)
+	b = append(append(b, `,"rule":"`...), r.Rule...)
+	b = strconv.AppendInt(append(b, `","start":`...), int64(r.Start), 10)
+	b = strconv.AppendInt(append(b, `,"end":`...), int64(r.End), 10)
+	return append(b, '}')
 }
 
 func refOf(d *document, f *rules.Finding) findingRef {

@@ -41,6 +41,7 @@ func (s *server) didOpen(params []byte) error {
 func (s *server) openDocument(d *document) {
 	var made *folder
 	var others []string
+	d.received = time.Time{}
 	s.update(func(next *state) {
 		if old := next.documents[d.key]; old != nil {
 			old.cell.settle(nil)
@@ -156,9 +157,12 @@ func applyChanges(t *text.Text, changes []contentChange, enc text.Encoding) (*te
 
 // replaceText puts a document's new text into the state and has it checked.
 func (s *server) replaceText(old *document, version int64, t *text.Text) {
-	old.cell.settle(nil)
 	d := *old
 	d.version, d.text, d.cell, d.interim = version, t, newCell(), nil
+	if old.received.IsZero() || old.cell.soonest() != nil {
+		d.received = s.conn.Received()
+	}
+	old.cell.settle(nil)
 	var others []string
 	s.update(func(next *state) {
 		next.documents[d.key] = &d

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"go.lsp.dev/protocol"
-
 	"stepline/lsp/internal/text"
 )
 
@@ -295,36 +293,38 @@ func (s *server) publishCells(d *document, result *checked) {
 			continue
 		}
 		version := wireVersion(c.version)
-		s.publish(c.uri, c.key, &version, byCell[c.key])
+		list := byCell[c.key].end()
+		s.publish(c.key, pushed{c.uri, &version, len(list), func(b []byte) []byte { return append(b, list...) }})
 	}
 }
 
 // byCell sorts a notebook's diagnostics by cell.
-func (s *server) byCell(d *document, result *checked) map[string][]protocol.Diagnostic {
+func (s *server) byCell(d *document, result *checked) map[string]*items {
 	l := s.locatorFor(d)
-	out := map[string][]protocol.Diagnostic{}
+	out := map[string]*items{}
+	for _, c := range d.notebook.cells {
+		if c.start >= 0 {
+			out[c.key] = s.itemsOf(l, d, nil).hashed()
+		}
+	}
 	for i := range result.findings {
 		f := &result.findings[i]
 		c := d.notebook.cellAt(f.Span.Start)
-		if c == nil || hidden(d.folder, f) || f.File.Path != d.path || len(out[c.key]) >= maxDiagnostics {
+		if c == nil || hidden(d.folder, f) || f.File.Path != d.path || out[c.key] == nil || out[c.key].n >= maxDiagnostics {
 			continue
 		}
-		out[c.key] = append(out[c.key], s.diagnostic(l, d, f))
+		out[c.key].add(f, s.phraseIn(result, i))
 	}
 	return out
 }
 
-// cellItems are a cell's diagnostics for a pull.
-func (s *server) cellItems(ctx context.Context, key string, notebookKey string) ([]protocol.Diagnostic, error) {
+// cellItems are a cell's diagnostics for a pull, nil for none.
+func (s *server) cellItems(ctx context.Context, key string, notebookKey string) (*items, error) {
 	d, result, err := s.checkedNow(ctx, notebookKey)
 	if err != nil || d == nil || d.notebook == nil {
-		return []protocol.Diagnostic{}, err
+		return nil, err
 	}
-	items := s.byCell(d, result)[key]
-	if items == nil {
-		items = []protocol.Diagnostic{}
-	}
-	return items, nil
+	return s.byCell(d, result)[key], nil
 }
 
 // notebookOfCell is the key of the notebook a cell belongs to.

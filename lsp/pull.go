@@ -2,32 +2,9 @@ package lsp
 
 import (
 	"context"
-	"strconv"
-	"sync"
-
-	"github.com/cespare/xxhash/v2"
-	"go.lsp.dev/protocol"
 
 	"stepline/lsp/internal/wire"
 )
-
-// resultIDs names answers to pulls by their content: equal diagnostics have equal ids, so an id a client still holds from
-// earlier is honoured whenever it is true.
-type resultIDs struct{}
-
-func (resultIDs) of(items []protocol.Diagnostic) string {
-	// `data` names the version, which changes with every keystroke; what is shown does not depend on it.
-	h := xxhash.New()
-	for _, d := range items {
-		d.Data = nil
-		b, err := protocol.Marshal(d)
-		if err != nil {
-			panic(err)
-		}
-		_, _ = h.Write(b)
-	}
-	return strconv.FormatUint(h.Sum64(), 36)
-}
 
 // nowPulls notes that the client pulls: from now on it is pushed nothing, and what was pushed is taken back.
 func (s *server) nowPulls() {
@@ -62,27 +39,36 @@ func (s *server) pullDocument(_ context.Context, params []byte) (wire.Reply, err
 	s.nowPulls()
 	key := documentKey(uri)
 	return wire.Reply{Work: func(ctx context.Context) (any, error) {
-		items, err := s.itemsNow(ctx, key)
+		list, err := s.itemsNow(ctx, key)
 		if err != nil {
 			return nil, err
 		}
-		id := s.results.of(items)
-		if id == p.PreviousResultID {
-			return &protocol.RelatedUnchangedDocumentDiagnosticReport{
-				UnchangedDocumentDiagnosticReport: protocol.UnchangedDocumentDiagnosticReport{Kind: "unchanged", ResultID: id},
-			}, nil
-		}
-		return &protocol.RelatedFullDocumentDiagnosticReport{FullDocumentDiagnosticReport: fullReport(id, items)}, nil
+		return s.reportOf(list, p.PreviousResultID), nil
 	}}, nil
 }
 
-func fullReport(id string, items []protocol.Diagnostic) protocol.FullDocumentDiagnosticReport {
-	return protocol.FullDocumentDiagnosticReport{Kind: "full", ResultID: &id, Items: items}
+// reportOf is what is told of a document's diagnostics, nil for none, to a client that holds those of an id.
+func (s *server) reportOf(list *items, held string) pulled {
+	if list == nil {
+		list = s.itemsOf(nil, &document{}, nil).hashed()
+	}
+	p := pulled{id: list.id()}
+	if p.id != held {
+		p.items = list.end()
+	}
+	return p
 }
 
-// itemsNow are a document's diagnostics as it is now; empty for one that is not open and not in a folder, and for a notebook, whose
+// hashedItems are a document's diagnostics for a pull.
+func (s *server) hashedItems(d *document, result *checked) *items {
+	w := s.itemsOf(s.locatorFor(d), d, make([]byte, 0, 256+len(result.findings)*diagnosticSize)).hashed()
+	s.addAll(w, result)
+	return w
+}
+
+// itemsNow are a document's diagnostics as it is now; nil for one that is not open and not in a folder, and for a notebook, whose
 // cells have them.
-func (s *server) itemsNow(ctx context.Context, key string) ([]protocol.Diagnostic, error) {
+func (s *server) itemsNow(ctx context.Context, key string) (*items, error) {
 	if notebook, ok := s.notebookOfCell(key); ok {
 		return s.cellItems(ctx, key, notebook)
 	}
@@ -94,9 +80,9 @@ func (s *server) itemsNow(ctx context.Context, key string) ([]protocol.Diagnosti
 		return s.closedItems(ctx, key)
 	}
 	if d.notebook != nil {
-		return []protocol.Diagnostic{}, nil
+		return nil, nil
 	}
-	return s.diagnosticsOf(d, result), nil
+	return s.hashedItems(d, result), nil
 }
 
 // previousResult is what a client holds of one document.
@@ -121,36 +107,25 @@ func (s *server) pullWorkspace(_ context.Context, params []byte) (wire.Reply, er
 
 // workspaceReport reports on every document; on those that the client holds and that are no more, that nothing is found in them:
 // a file that was deleted would keep its findings for ever.
-func (s *server) workspaceReport(ctx context.Context, previous []previousResult) (*protocol.WorkspaceDiagnosticReport, error) {
+func (s *server) workspaceReport(ctx context.Context, previous []previousResult) (pulledWorkspace, error) {
 	held := map[string]previousResult{}
 	for _, r := range previous {
 		held[documentKey(r.URI)] = r
 	}
-	report := &protocol.WorkspaceDiagnosticReport{Items: []protocol.WorkspaceDocumentDiagnosticReport{}}
-	var mu sync.Mutex
-	tell := func(uri string, version *int32, items []protocol.Diagnostic) {
-		id, key := s.results.of(items), documentKey(uri)
-		mu.Lock()
-		defer mu.Unlock()
-		before := held[key].Value
+	report := pulledWorkspace{}
+	tell := func(uri string, version *int32, list *items) {
+		key := documentKey(uri)
+		p := s.reportOf(list, held[key].Value)
+		p.uri, p.version = uri, version
 		delete(held, key)
-		if before == id {
-			report.Items = append(report.Items, &protocol.WorkspaceUnchangedDocumentDiagnosticReport{
-				UnchangedDocumentDiagnosticReport: protocol.UnchangedDocumentDiagnosticReport{Kind: "unchanged", ResultID: id},
-				URI:                               wireURI(uri), Version: version,
-			})
-			return
-		}
-		report.Items = append(report.Items, &protocol.WorkspaceFullDocumentDiagnosticReport{
-			FullDocumentDiagnosticReport: fullReport(id, items), URI: wireURI(uri), Version: version,
-		})
+		report = append(report, p)
 	}
 	if err := s.eachDocument(ctx, tell); err != nil {
 		return nil, err
 	}
 	for _, r := range previous {
 		if _, gone := held[documentKey(r.URI)]; gone {
-			tell(r.URI, nil, []protocol.Diagnostic{})
+			tell(r.URI, nil, nil)
 		}
 	}
 	return report, nil

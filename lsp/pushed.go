@@ -2,153 +2,99 @@ package lsp
 
 import (
 	"strconv"
-	"unicode/utf8"
 
 	"go.lsp.dev/protocol"
+
+	"stepline/lsp/internal/wire"
 )
 
-// pushed are a document's diagnostics on their way to the client, with every keystroke: hundreds of them, in which little is new.
-// They are written as protocol.Marshal writes PublishDiagnosticsParams, in a third of its time.
-type pushed struct {
-	uri         string
-	version     *int32
-	diagnostics []protocol.Diagnostic
+// itself is what writes its own JSON.
+type itself interface {
+	wire.Sized
+	// appendJSON appends it to b.
+	appendJSON(b []byte) []byte
 }
 
-// params is the push as the protocol's type.
-func (p pushed) params() *protocol.PublishDiagnosticsParams {
-	out := &protocol.PublishDiagnosticsParams{URI: wireURI(p.uri), Diagnostics: p.diagnostics}
-	if p.version != nil {
-		out.Version = protocol.NewOptional(*p.version)
+// appendJSON encodes what goes to the client.
+func appendJSON(b []byte, v any) ([]byte, error) {
+	if v, ok := v.(itself); ok {
+		return v.appendJSON(b), nil
 	}
-	return out
+	return protocol.AppendMarshal(b, v)
 }
 
-// appendJSON writes the push; ok is false where a diagnostic has what is not known here.
-func (p pushed) appendJSON(b []byte) (out []byte, ok bool) {
-	b = append(b, `{"uri":`...)
-	b = appendString(b, p.uri)
+// pushed are the params of a push of a document's diagnostics.
+type pushed struct {
+	uri     string
+	version *int32
+	// size is about how many bytes the diagnostics take; write appends them, as a JSON array.
+	size  int
+	write func(b []byte) []byte
+}
+
+// JSONSize implements wire.Sized.
+func (p pushed) JSONSize() int { return len(p.uri) + 64 + p.size }
+
+func (p pushed) appendJSON(b []byte) []byte {
+	b = appendString(append(b, `{"uri":`...), p.uri)
 	if p.version != nil {
 		b = strconv.AppendInt(append(b, `,"version":`...), int64(*p.version), 10)
 	}
-	b = append(b, `,"diagnostics":[`...)
-	for i := range p.diagnostics {
+	return append(p.write(append(b, `,"diagnostics":`...)), '}')
+}
+
+// pulled is a document's part of an answer to a pull.
+type pulled struct {
+	id    string
+	items []byte // nil where they are what the client holds
+	// uri and version are told in reports of a workspace.
+	uri     string
+	version *int32
+}
+
+// JSONSize implements wire.Sized.
+func (p pulled) JSONSize() int { return len(p.uri) + 128 + len(p.items) }
+
+func (p pulled) appendJSON(b []byte) []byte {
+	kind := `{"kind":"full","resultId":`
+	if p.items == nil {
+		kind = `{"kind":"unchanged","resultId":`
+	}
+	b = appendString(append(b, kind...), p.id)
+	if p.items != nil {
+		b = append(append(b, `,"items":`...), p.items...)
+	}
+	if p.uri != "" {
+		b = appendString(append(b, `,"uri":`...), p.uri)
+		b = append(b, `,"version":`...)
+		if p.version == nil {
+			b = append(b, "null"...)
+		} else {
+			b = strconv.AppendInt(b, int64(*p.version), 10)
+		}
+	}
+	return append(b, '}')
+}
+
+// pulledWorkspace is the answer to a pull of a workspace.
+type pulledWorkspace []pulled
+
+// JSONSize implements wire.Sized.
+func (w pulledWorkspace) JSONSize() int {
+	size := 16
+	for _, p := range w {
+		size += p.JSONSize()
+	}
+	return size
+}
+
+func (w pulledWorkspace) appendJSON(b []byte) []byte {
+	b = append(b, `{"items":[`...)
+	for i, p := range w {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		if b, ok = appendDiagnostic(b, &p.diagnostics[i]); !ok {
-			return nil, false
-		}
+		b = p.appendJSON(b)
 	}
-	return append(b, "]}"...), true
-}
-
-// marshal encodes what goes to the client.
-func marshal(v any) ([]byte, error) {
-	if p, ok := v.(pushed); ok {
-		if b, ok := p.appendJSON(make([]byte, 0, 128+len(p.diagnostics)*1024)); ok {
-			return b, nil
-		}
-		v = p.params()
-	}
-	return protocol.Marshal(v)
-}
-
-func appendDiagnostic(b []byte, d *protocol.Diagnostic) (out []byte, ok bool) {
-	message, isText := d.Message.(protocol.String)
-	code, isName := d.Code.(protocol.String)
-	if !isText || !isName && d.Code != nil {
-		return nil, false
-	}
-	b = appendRange(append(b, `{"range":`...), d.Range)
-	if d.Severity != 0 {
-		b = strconv.AppendUint(append(b, `,"severity":`...), uint64(d.Severity), 10)
-	}
-	if isName {
-		b = appendString(append(b, `,"code":`...), string(code))
-	}
-	if d.CodeDescription.Href != "" {
-		b = append(appendString(append(b, `,"codeDescription":{"href":`...), string(d.CodeDescription.Href)), '}')
-	}
-	if source, given := d.Source.Get(); given {
-		b = appendString(append(b, `,"source":`...), source)
-	}
-	b = appendString(append(b, `,"message":`...), string(message))
-	if tags := d.Tags.Slice(); len(tags) > 0 {
-		b = append(b, `,"tags":[`...)
-		for i, tag := range tags {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = strconv.AppendUint(b, uint64(tag), 10)
-		}
-		b = append(b, ']')
-	}
-	if len(d.RelatedInformation) > 0 {
-		b = append(b, `,"relatedInformation":[`...)
-		for i, r := range d.RelatedInformation {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = appendString(append(b, `{"location":{"uri":`...), string(r.Location.URI))
-			b = appendRange(append(b, `,"range":`...), r.Location.Range)
-			b = append(appendString(append(b, `},"message":`...), r.Message), '}')
-		}
-		b = append(b, ']')
-	}
-	if d.Data != nil {
-		b = append(append(b, `,"data":`...), d.Data...)
-	}
-	return append(b, '}'), true
-}
-
-func appendRange(b []byte, r protocol.Range) []byte {
-	b = appendPosition(append(b, `{"start":`...), r.Start)
-	b = appendPosition(append(b, `,"end":`...), r.End)
-	return append(b, '}')
-}
-
-func appendPosition(b []byte, p protocol.Position) []byte {
-	b = strconv.AppendUint(append(b, `{"line":`...), uint64(p.Line), 10)
-	b = strconv.AppendUint(append(b, `,"character":`...), uint64(p.Character), 10)
-	return append(b, '}')
-}
-
-// appendString writes a JSON string; what is no UTF-8 becomes U+FFFD, as encoding/json has it.
-func appendString(b []byte, s string) []byte {
-	b = append(b, '"')
-	from := 0
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			if r == utf8.RuneError && size == 1 {
-				b = append(append(b, s[from:i]...), `\ufffd`...)
-				from = i + 1
-			}
-			i += size
-			continue
-		}
-		if c >= ' ' && c != '"' && c != '\\' && c != 0x7f {
-			i++
-			continue
-		}
-		b = append(b, s[from:i]...)
-		switch c {
-		case '"', '\\':
-			b = append(b, '\\', c)
-		case '\n':
-			b = append(b, `\n`...)
-		case '\r':
-			b = append(b, `\r`...)
-		case '\t':
-			b = append(b, `\t`...)
-		default:
-			b = append(b, `\u00`...)
-			b = append(b, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
-		}
-		i++
-		from = i
-	}
-	return append(append(b, s[from:]...), '"')
+	return append(b, "]}"...)
 }

@@ -3,55 +3,95 @@ package lsp
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"go.lsp.dev/protocol"
+	"go.uber.org/zap"
 	"pgregory.net/rapid"
+
+	"stepline/lsp/internal/text"
+	"stepline/pyscan"
+	"stepline/rules"
 )
 
-// TestPushedIsWhatTheProtocolSays: a push reads as the protocol's own encoder writes it, whatever is in it.
+// TestPushedIsWhatTheProtocolSays: findings are pushed as the protocol's own encoder writes their diagnostics, whatever is in them,
+// when they are found and when an edit has moved them.
 func TestPushedIsWhatTheProtocolSays(t *testing.T) {
-	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a\"b\\c", "\x00\x1f\x7f", "é🙂\u2028", "\xff\xfe", "<&>"}))
-	number := rapid.Uint32()
+	words := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a\"b\\c", "\x00\x1f\x7f", "é🙂\u2028", "\xff\xfe", "<&>", "one\r\ntwo\n", "x = 1\n"}))
 	rapid.Check(t, func(t *rapid.T) {
-		place := func() protocol.Range {
-			return protocol.Range{Start: protocol.Position{Line: number.Draw(t, "line"), Character: number.Draw(t, "character")}, End: protocol.Position{Line: number.Draw(t, "line")}}
+		s := &server{log: zap.NewNop()}
+		s.init()
+		s.encoding = rapid.SampledFrom([]text.Encoding{text.UTF16, text.UTF8, text.UTF32}).Draw(t, "encoding")
+		s.pulls.Store(rapid.Bool().Draw(t, "pulls"))
+		shape := &s.client.can.TextDocument.PublishDiagnostics
+		shape.RelatedInformation, shape.CodeDescriptionSupport = rapid.Bool().Draw(t, "related"), rapid.Bool().Draw(t, "pages")
+
+		d := &document{key: "file:/w/a.py", uri: words.Draw(t, "uri"), path: "a.py", version: rapid.Int64().Draw(t, "version"), folder: &folder{root: "/w"}}
+		d.folder.settings.DiagnosticsMode = rapid.SampledFrom([]string{"", "costly"}).Draw(t, "mode")
+		d.text = text.New(strings.Join(rapid.SliceOf(words).Draw(t, "text"), "\n"))
+		own, other := &pyscan.File{Path: "a.py", Text: d.text.String()}, &pyscan.File{Path: "b/é.py", Text: strings.Join(rapid.SliceOf(words).Draw(t, "other"), "\n")}
+		span := func(file *pyscan.File) pyscan.Span {
+			start := rapid.IntRange(0, len(file.Text)).Draw(t, "start")
+			return pyscan.Span{Start: start, End: rapid.IntRange(start, len(file.Text)).Draw(t, "end")}
 		}
-		p := pushed{uri: text.Draw(t, "uri"), diagnostics: []protocol.Diagnostic{}}
-		if rapid.Bool().Draw(t, "has a version") {
-			version := rapid.Int32().Draw(t, "version")
-			p.version = &version
-		}
-		for range rapid.IntRange(0, 3).Draw(t, "diagnostics") {
-			d := protocol.Diagnostic{Range: place(), Message: protocol.String(text.Draw(t, "message")), Severity: protocol.DiagnosticSeverity(rapid.IntRange(0, 4).Draw(t, "severity"))}
-			if rapid.Bool().Draw(t, "is a finding") {
-				d.Code, d.Source = protocol.String("SYN001"), protocol.NewOptional("stepline")
-				d.Data = findingRef{URI: p.uri, Version: 3, Rule: "SYN001", Start: 4, End: 7}.data()
+		finding := func() rules.Finding {
+			f := rules.Finding{Rule: &rules.Rule{ID: "SYN001", Name: "n"}, File: own, Span: span(own), Message: words.Draw(t, "message")}
+			f.Severity = rules.Severity(rapid.IntRange(0, 4).Draw(t, "severity"))
+			f.Verdict = rapid.SampledFrom([]rules.Verdict{rules.VerdictNone, rules.Confirmed, rules.Refuted, rules.NotObserved}).Draw(t, "verdict")
+			f.Cost.LowNs, f.Cost.Share = 5_000_000, 0.25
+			f.Tags = rapid.SliceOfN(rapid.SampledFrom([]rules.Tag{1, 2}), 0, 2).Draw(t, "tags")
+			for range rapid.IntRange(0, 2).Draw(t, "reasons") {
+				in := rapid.SampledFrom([]*pyscan.File{own, other}).Draw(t, "in")
+				f.Related = append(f.Related, rules.Related{File: in, Span: span(in), Message: words.Draw(t, "why")})
 			}
-			if rapid.Bool().Draw(t, "has a page") {
-				d.CodeDescription = protocol.CodeDescription{Href: "https://stepline.dev/rules/SYN001"}
+			return f
+		}
+		whole := &checked{}
+		for range rapid.IntRange(0, 3).Draw(t, "findings") {
+			whole.findings = append(whole.findings, finding())
+		}
+		s.phrased(d, whole)
+		wants(t, s, d, whole)
+
+		edited := &checked{base: whole}
+		for i, f := range whole.findings {
+			f.Span, f.Carried = span(own), i+1
+			if rapid.Bool().Draw(t, "names another line") {
+				f.Message = words.Draw(t, "message")
 			}
-			if rapid.Bool().Draw(t, "is tagged") {
-				d.Tags = protocol.NewDiagnosticTags(protocol.DiagnosticTag(1))
+			if len(f.Related) > 0 && rapid.Bool().Draw(t, "loses a reason") {
+				f.Related = f.Related[1:]
 			}
-			for range rapid.IntRange(0, 2).Draw(t, "related") {
-				d.RelatedInformation = append(d.RelatedInformation, protocol.DiagnosticRelatedInformation{Location: protocol.Location{URI: wireURI(p.uri), Range: place()}, Message: text.Draw(t, "why")})
-			}
-			p.diagnostics = append(p.diagnostics, d)
+			edited.findings = append(edited.findings, f)
 		}
-		fast, ok := p.appendJSON(nil)
-		if !ok {
-			t.Fatal("not written")
-		}
-		slow, err := protocol.Marshal(p.params())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if diff := cmp.Diff(read(t, slow), read(t, fast)); diff != "" {
-			t.Fatalf("(-protocol +pushed)\n%s", diff)
-		}
+		edited.findings = append(edited.findings, finding())
+		s.pulls.Store(rapid.Bool().Draw(t, "pulls now"))
+		wants(t, s, d, edited)
 	})
+}
+
+// wants compares what is pushed of a document with what the protocol's encoder makes of it.
+func wants(t *rapid.T, s *server, d *document, result *checked) {
+	version := wireVersion(d.version)
+	want := protocol.PublishDiagnosticsParams{URI: wireURI(d.uri), Version: protocol.NewOptional(version), Diagnostics: []protocol.Diagnostic{}}
+	for i := range result.findings {
+		if f := &result.findings[i]; !hidden(d.folder, f) {
+			want.Diagnostics = append(want.Diagnostics, s.diagnostic(s.locatorFor(d), d, f))
+		}
+	}
+	slow, err := protocol.Marshal(&want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fast, err := appendJSON(nil, pushed{uri: d.uri, version: &version, write: func(b []byte) []byte { return s.diagnosticsOf(d, result, b).end() }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(read(t, slow), read(t, fast)); diff != "" {
+		t.Fatalf("(-protocol +pushed)\n%s", diff)
+	}
 }
 
 func read(t *rapid.T, b []byte) (v any) {

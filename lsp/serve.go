@@ -75,7 +75,7 @@ func newServer(ctx context.Context, in io.Reader, out io.Writer, options Options
 		log:     log,
 		in:      in,
 		out:     out,
-		conn:    wire.NewConn(in, out, marshal, log),
+		conn:    wire.NewConn(in, out, appendJSON, log),
 		ctx:     ctx,
 		end:     cancel,
 	}

@@ -40,12 +40,12 @@ type server struct {
 	// waitingForFolder are called once a folder's settings are there, by its root.
 	waitingForFolder map[string][]func()
 	// pulls is set once the client pulls diagnostics (or says it will): it is pushed none from then on.
-	pulls   atomic.Bool
-	results resultIDs
+	pulls atomic.Bool
 	// lastEdit is when a document was last opened, changed or closed, in nanoseconds since 1970.
 	lastEdit atomic.Int64
 	closed   closedChecks
 	tokens   progressTokens
+	latency  latency
 }
 
 // phase is where the session stands in its life.
@@ -88,6 +88,7 @@ func init() {
 		"workspace/diagnostic":     (*server).pullWorkspace,
 		"workspace/executeCommand": (*server).executeCommand,
 		"stepline/lineCosts":       (*server).lineCosts,
+		"stepline/latency":         (*server).tellLatency,
 		"stepline/report":          (*server).report,
 	}
 	notificationHandlers = map[string]func(*server, []byte) error{

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"stepline/analysis"
 	"stepline/lsp/internal/text"
@@ -94,6 +95,8 @@ type document struct {
 	language string
 	version  int64
 	text     *text.Text
+	// received is when the oldest change that no diagnostics were told for yet had been read, zero where none waits.
+	received time.Time
 	// folderRoot finds its folder in a state.
 	folder *folder
 	// notebook is set for the module a notebook's cells make together.
@@ -112,6 +115,7 @@ func (d *document) renewed(f *folder) *document {
 	}
 	d.cell.settle(nil)
 	n := *d
+	n.received = time.Time{}
 	n.folder, n.path, n.cell, n.interim = f, f.pathOf(d.key), newCell(), nil
 	switch {
 	case last == nil || last.file == nil || n.path != d.path:
@@ -141,6 +145,10 @@ type checked struct {
 	patch *pyscan.Patch
 	// provisional: the edited definitions do not parse, and what is found elsewhere is what was found before the edit.
 	provisional bool
+	// phrases are those of the findings of a whole check, or of the first ones; phrasesPulled tells that they are of a client that
+	// pulls.
+	phrases       []phrase
+	phrasesPulled bool
 
 	lensOnce sync.Once
 	lensList []lensAt

@@ -27,6 +27,10 @@ type Finding struct {
 	// Measured is the span a trace is asked about; the zero span stands for Span. MeasuredFile is its file, nil for File.
 	Measured     pyscan.Span
 	MeasuredFile *pyscan.File
+
+	// Carried says, of a finding that Live.Edited gives, which of the last full check's it is, moved: 1 for the first; 0 for one that
+	// was found anew.
+	Carried int
 }
 
 // Fix returns the preferred fix, nil if there is none.

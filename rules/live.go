@@ -118,6 +118,7 @@ func (l *Live) Edited(patch *pyscan.Patch) (edited Edited, ok bool) {
 	out := make([]Finding, 0, len(l.findings)+len(found))
 	for i := range l.findings {
 		if f, stays := e.carried(&l.findings[i]); stays {
+			f.Carried = i + 1
 			out = append(out, f)
 		}
 	}

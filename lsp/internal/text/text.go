@@ -169,6 +169,17 @@ func (t *Text) Position(offset int, enc Encoding) Position {
 	return Position{uint32(line), units(t.s[start:min(offset, t.LineEnd(line))], enc)}
 }
 
+// PositionNear is Position that looks at a line first: most of what is looked for stands in the line of what was looked for before.
+// It gives the line the position is in.
+func (t *Text) PositionNear(near, offset int, enc Encoding) (p Position, line int) {
+	if near < 0 || near >= len(t.starts) || offset < t.starts[near] || near+1 < len(t.starts) && offset >= t.starts[near+1] || offset > len(t.s) {
+		p = t.Position(offset, enc)
+		return p, int(p.Line)
+	}
+	start := t.starts[near]
+	return Position{uint32(near), units(t.s[start:min(offset, t.LineEnd(near))], enc)}, near
+}
+
 func units(s string, enc Encoding) uint32 {
 	if enc == UTF8 {
 		return uint32(len(s))

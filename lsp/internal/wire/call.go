@@ -21,19 +21,32 @@ func (c *Conn) Notify(method string, params any, key string) error {
 	return nil
 }
 
+// Sized are params or results with large JSON, sent often: the bytes of such a message are used again once they are written.
+type Sized interface {
+	// JSONSize is about how many bytes it takes.
+	JSONSize() int
+}
+
+// room is an empty slice to write the message of v into.
+func (c *Conn) room(v any) []byte {
+	if s, ok := v.(Sized); ok {
+		return c.out.room(s.JSONSize())
+	}
+	return nil
+}
+
 func (c *Conn) envelope(id []byte, method string, params any) ([]byte, error) {
-	b := []byte(`{"jsonrpc":"2.0"`)
+	b := append(c.room(params), `{"jsonrpc":"2.0"`...)
 	if id != nil {
 		b = append(append(b, `,"id":`...), id...)
 	}
 	b = append(b, `,"method":`...)
 	b = strconv.AppendQuote(b, method)
 	if params != nil {
-		encoded, err := c.marshal(params)
-		if err != nil {
+		var err error
+		if b, err = c.encode(append(b, `,"params":`...), params); err != nil {
 			return nil, fmt.Errorf("encoding %s: %w", method, err)
 		}
-		b = append(append(b, `,"params":`...), encoded...)
 	}
 	return append(b, '}'), nil
 }

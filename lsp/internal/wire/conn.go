@@ -22,7 +22,7 @@ const (
 	CodeRequestFailed    jsonrpc2.Code = -32803
 )
 
-// Work answers a request beside the reading goroutine. Its result is encoded by the connection's Marshal.
+// Work answers a request beside the reading goroutine. Its result is encoded by the connection's encode.
 type Work func(ctx context.Context) (any, error)
 
 // Handler is what a connection serves. Both methods run on the reading goroutine, in the order of the messages, and must
@@ -47,11 +47,13 @@ type Conn struct {
 	frames  *FrameReader
 	out     *writer
 	log     *zap.Logger
-	marshal func(any) ([]byte, error)
+	encode  func(b []byte, v any) ([]byte, error)
 	handler Handler
 	workers *pool
 	posts   chan func()
 	ended   chan struct{}
+	// received is when the message that is dispatched had been read; the dispatching goroutine's.
+	received time.Time
 
 	mu       sync.Mutex
 	incoming map[string]*request // by raw id
@@ -72,13 +74,13 @@ type response struct {
 	err    error
 }
 
-// NewConn makes a connection reading in and writing out. marshal encodes results and params.
-func NewConn(in io.Reader, out io.Writer, marshal func(any) ([]byte, error), log *zap.Logger) *Conn {
+// NewConn makes a connection reading in and writing out. encode appends the JSON of results and params to b.
+func NewConn(in io.Reader, out io.Writer, encode func(b []byte, v any) ([]byte, error), log *zap.Logger) *Conn {
 	return &Conn{
 		frames:   NewFrameReader(in),
 		out:      newWriter(out, log),
 		log:      log,
-		marshal:  marshal,
+		encode:   encode,
 		workers:  newPool(8),
 		posts:    make(chan func()),
 		ended:    make(chan struct{}),
@@ -144,9 +146,13 @@ func (c *Conn) finish(ctx context.Context) {
 }
 
 type frame struct {
-	body []byte
-	err  error
+	body     []byte
+	err      error
+	received time.Time // when its last byte was read
 }
+
+// Received is when the message that is being handled had been read. To be called by Handler's methods only.
+func (c *Conn) Received() time.Time { return c.received }
 
 // read is apart from dispatch so that Run can end while a read is blocked: an io.Reader cannot be interrupted.
 //
@@ -159,7 +165,7 @@ func (c *Conn) read(ctx context.Context, bodies chan<- frame) {
 	for {
 		body, err := c.frames.Read()
 		select {
-		case bodies <- frame{body, err}:
+		case bodies <- frame{body, err, time.Now()}:
 			runtime.Gosched()
 			runtime.Gosched()
 		case <-ctx.Done():
@@ -180,6 +186,7 @@ func (c *Conn) dispatchAll(ctx context.Context, bodies <-chan frame) error {
 		case f := <-c.posts:
 			c.runPost(f)
 		case f := <-bodies:
+			c.received = f.received
 			var bad *FrameError
 			switch {
 			case errors.As(f.err, &bad):

@@ -93,11 +93,10 @@ func guard[T any](log *zap.Logger, method string, f func() (T, error)) (result T
 
 func (c *Conn) answer(id, method string, result any, err error) []byte {
 	if err == nil {
-		var encoded []byte
-		if encoded, err = guard(c.log, method, func() ([]byte, error) { return c.marshal(result) }); err == nil {
-			b := append([]byte(`{"jsonrpc":"2.0","id":`), id...)
-			b = append(b, `,"result":`...)
-			return append(append(b, encoded...), '}')
+		b := append(append(c.room(result), `{"jsonrpc":"2.0","id":`...), id...)
+		b = append(b, `,"result":`...)
+		if b, err = guard(c.log, method, func() ([]byte, error) { return c.encode(b, result) }); err == nil {
+			return append(b, '}')
 		}
 	}
 	var coded *jsonrpc2.Error

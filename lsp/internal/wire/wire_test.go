@@ -141,7 +141,7 @@ func (s *script) Request(_ context.Context, method string, params []byte) (Reply
 func start(t *testing.T, s *script) (in io.WriteCloser, answers func() []string, end func() error) {
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
-	conn := NewConn(inR, outW, func(v any) ([]byte, error) { return json.Marshal(v) }, zap.NewNop())
+	conn := NewConn(inR, outW, encodeJSON, zap.NewNop())
 	ended := make(chan error, 1)
 	go func() {
 		err := conn.Run(context.Background(), s)
@@ -320,7 +320,7 @@ func TestClientThatDoesNotRead(t *testing.T) {
 func TestCallIsAnsweredCancelledOrEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inR, inW := io.Pipe()
-		conn := NewConn(inR, io.Discard, json.Marshal, zap.NewNop())
+		conn := NewConn(inR, io.Discard, encodeJSON, zap.NewNop())
 		ended := make(chan error)
 		go func() { ended <- conn.Run(t.Context(), &script{}) }()
 		results := make(chan string, 3)
@@ -349,4 +349,9 @@ func TestCallIsAnsweredCancelledOrEnded(t *testing.T) {
 		}
 		<-ended
 	})
+}
+
+func encodeJSON(b []byte, v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	return append(b, text...), err
 }

@@ -43,6 +43,32 @@ type writer struct {
 	closed  bool
 	failed  bool
 	ended   chan struct{}
+	// spare is the body of a message that was written, to write the next Sized one into; nil where there is none.
+	spare []byte
+}
+
+// Bodies between these sizes, in bytes, are used again.
+const (
+	minSpare = 16 << 10
+	maxSpare = 1 << 20
+)
+
+// room is an empty slice for a body of about so many bytes.
+func (w *writer) room(size int) []byte {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b := w.spare; size >= minSpare && cap(b) >= size {
+		w.spare = nil
+		return b[:0]
+	}
+	return make([]byte, 0, size+size/8+64)
+}
+
+// keep has a body that nobody needs any more used again; w.mu is held.
+func (w *writer) keep(body []byte) {
+	if size := cap(body); size >= minSpare && size <= maxSpare && size > cap(w.spare) {
+		w.spare = body
+	}
 }
 
 func newWriter(out io.Writer, log *zap.Logger) *writer {
@@ -65,6 +91,7 @@ func (w *writer) send(it item) {
 		// The later message moves to the end: it must not overtake what was said before it.
 		old := &w.queue[at-w.taken]
 		w.bytes -= len(old.body)
+		w.keep(old.body)
 		*old = item{}
 	}
 	if w.bytes+len(it.body) > w.soft {
@@ -105,8 +132,11 @@ func answerID(body []byte) string {
 func (w *writer) run() {
 	defer close(w.ended)
 	var buf []byte
+	var written []byte
 	for {
 		w.mu.Lock()
+		w.keep(written)
+		written = nil
 		for len(w.queue) == 0 && !w.closed {
 			w.wake.Wait()
 		}
@@ -134,6 +164,7 @@ func (w *writer) run() {
 			w.fail(err)
 			return
 		}
+		written = it.body
 		if cap(buf) > 1<<20 {
 			buf = nil
 		}

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"runtime"
@@ -39,7 +38,7 @@ func (a *askedInTurn) Write(p []byte) (int, error) {
 func TestAnAnswerDoesNotWaitForTheNextRead(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	a := &askedInTurn{requests: 200}
-	conn := NewConn(a, a, func(v any) ([]byte, error) { return json.Marshal(v) }, zap.NewNop())
+	conn := NewConn(a, a, encodeJSON, zap.NewNop())
 	if err := conn.Run(context.Background(), &script{}); err != nil {
 		t.Fatal(err)
 	}
