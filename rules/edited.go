@@ -23,6 +23,8 @@ type edit struct {
 	newClass     map[*pyscan.Class]*pyscan.Class
 	// lost: a finding names a place that the edit changed itself.
 	lost bool
+	// room is for the lists of findings that are carried.
+	room findingRoom
 }
 
 // newEdit makes the index of changed definitions; base is the file's before the edit.

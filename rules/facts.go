@@ -33,6 +33,7 @@ type Facts struct {
 
 	autocastCalls []*Site
 	autocastsDone bool
+	autocastTypes map[*Site]string
 
 	// before are the facts about the whole file before an edit, where these are about the changed definitions.
 	before *Facts

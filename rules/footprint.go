@@ -341,11 +341,14 @@ func footprintIn(a *analysis, x *fileIndex, part pyscan.Span) string {
 // sameWords tells whether the words that rules look for are in the file, and in the project, where they were before.
 func sameWords(e *edit, before *Project) bool {
 	same := true
+	was, is := e.base.file.Text, e.index.file.Text
 	differ := func(key, _ any) bool {
 		text := key.(string)
-		for _, part := range e.patch.Parts {
-			old, new := e.base.file.Text[part.Old.Start:part.Old.End], e.index.file.Text[part.New.Start:part.New.End]
-			if same && strings.Contains(old, text) != strings.Contains(new, text) {
+		for i := range e.patch.Parts {
+			part := &e.patch.Parts[i]
+			old, new := was[part.Old.Start:part.Old.End], is[part.New.Start:part.New.End]
+			// A word that came or went touches what differs.
+			if same && around(old, text, part.Was, part.Old) != around(new, text, part.Is, part.New) && strings.Contains(old, text) != strings.Contains(new, text) {
 				same = e.base.mentions(text) == e.index.mentions(text)
 			}
 		}
@@ -356,4 +359,11 @@ func sameWords(e *edit, before *Project) bool {
 		before.texts.Range(differ)
 	}
 	return same
+}
+
+// around tells whether a part holds a word that touches a span in it; part is where the part's text stands.
+func around(text, word string, touched, part pyscan.Span) bool {
+	from := max(0, touched.Start-part.Start-len(word))
+	to := min(len(text), touched.End-part.Start+len(word))
+	return strings.Contains(text[from:to], word)
 }

@@ -116,6 +116,7 @@ func (l *Live) Edited(patch *pyscan.Patch) (edited Edited, ok bool) {
 	found = e.placed(found)
 	found = l.finish(facts, append(slices.Clone(l.fileWide), own...), own, found)
 	out := make([]Finding, 0, len(l.findings)+len(found))
+	e.room = roomFor(l.findings)
 	for i := range l.findings {
 		if f, stays := e.carried(&l.findings[i]); stays {
 			f.Carried = i + 1
@@ -193,28 +194,32 @@ func (e *edit) carried(before *Finding) (f Finding, ok bool) {
 	if f.MeasuredFile == nil && f.Measured != (pyscan.Span{}) {
 		f.Measured, _ = e.moved(f.Measured)
 	}
-	if len(f.Related) > 0 {
-		f.Related = make([]Related, 0, len(before.Related))
-		for _, r := range before.Related {
-			if r.File == base {
-				r.File = now
-				if r.Span, ok = e.moved(r.Span); !ok {
-					e.lost = true
-					continue
-				}
-			}
-			f.Related = append(f.Related, r)
-		}
-	}
+	f.Related = e.carriedRelated(before.Related)
 	f.Fixes = e.carriedFixes(before.Fixes)
 	f.Message = e.renumber(f.Message)
 	return f, true
 }
 
+func (e *edit) carriedRelated(before []Related) []Related {
+	from := len(e.room.related)
+	for _, r := range before {
+		if r.File == e.base.file {
+			r.File = e.index.file
+			var ok bool
+			if r.Span, ok = e.moved(r.Span); !ok {
+				e.lost = true
+				continue
+			}
+		}
+		e.room.related = append(e.room.related, r)
+	}
+	return cut(e.room.related, from)
+}
+
 func (e *edit) carriedFixes(before []Fix) []Fix {
-	var out []Fix
+	fixes := len(e.room.fixes)
 	for _, x := range before {
-		edits := make([]TextEdit, 0, len(x.Edits))
+		from := len(e.room.edits)
 		for _, t := range x.Edits {
 			if t.File == e.base.file {
 				t.File = e.index.file
@@ -223,14 +228,42 @@ func (e *edit) carriedFixes(before []Fix) []Fix {
 					break
 				}
 			}
-			edits = append(edits, t)
+			e.room.edits = append(e.room.edits, t)
 		}
-		if len(edits) == len(x.Edits) {
+		if edits := cut(e.room.edits, from); len(edits) == len(x.Edits) {
 			x.Edits = edits
-			out = append(out, x)
+			e.room.fixes = append(e.room.fixes, x)
 		}
 	}
-	return out
+	return cut(e.room.fixes, fixes)
+}
+
+// findingRoom is where the lists of carried findings lie, one behind the other: hundreds of them are made with every keystroke.
+type findingRoom struct {
+	related []Related
+	fixes   []Fix
+	edits   []TextEdit
+}
+
+// roomFor has room for the lists of findings.
+func roomFor(findings []Finding) (r findingRoom) {
+	related, fixes, edits := 0, 0, 0
+	for i := range findings {
+		related += len(findings[i].Related)
+		fixes += len(findings[i].Fixes)
+		for _, x := range findings[i].Fixes {
+			edits += len(x.Edits)
+		}
+	}
+	return findingRoom{make([]Related, 0, related), make([]Fix, 0, fixes), make([]TextEdit, 0, edits)}
+}
+
+// cut is the end of a list from an index on, nil for nothing; what is appended to it does not touch the list.
+func cut[T any](list []T, from int) []T {
+	if from == len(list) {
+		return nil
+	}
+	return list[from:len(list):len(list)]
 }
 
 var lineInMessage = regexp.MustCompile(`\bline [0-9]+`)

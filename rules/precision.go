@@ -145,29 +145,46 @@ func (f *Facts) autocasts() []*Site {
 func (f *Facts) AutocastTypes() map[string]bool {
 	out := map[string]bool{}
 	for _, s := range f.autocasts() {
-		call := s.Call()
-		if f.AutocastOff(call) {
-			continue
-		}
-		position := 1
-		if f.Resolve(call.Func) == "torch.cuda.amp.autocast" {
-			position = 1
-		}
-		e := Argument(call, position, "dtype")
-		switch path := f.Resolve(orName(e)); {
-		case e == nil && HasOpenArguments(call):
-			out["?"] = true
-		case e == nil:
-			out["float16"] = true
-		case path == "torch.bfloat16":
-			out["bfloat16"] = true
-		case path == "torch.float16" || path == "torch.half":
-			out["float16"] = true
-		default:
-			out["?"] = true
+		if t := f.autocastType(s); t != "" {
+			out[t] = true
 		}
 	}
 	return out
+}
+
+// autocastType is the type of an autocast context, "" for one that is off. Those of a whole file are remembered, for edits of it.
+func (f *Facts) autocastType(s *Site) string {
+	if f.before != nil {
+		if t, known := f.before.autocastTypes[s]; known {
+			return t
+		}
+		return f.findAutocastType(s.Call())
+	}
+	if _, known := f.autocastTypes[s]; !known {
+		if f.autocastTypes == nil {
+			f.autocastTypes = map[*Site]string{}
+		}
+		f.autocastTypes[s] = f.findAutocastType(s.Call())
+	}
+	return f.autocastTypes[s]
+}
+
+func (f *Facts) findAutocastType(call *pyscan.Call) string {
+	if f.AutocastOff(call) {
+		return ""
+	}
+	e := Argument(call, 1, "dtype")
+	switch path := f.Resolve(orName(e)); {
+	case e == nil && HasOpenArguments(call):
+		return "?"
+	case e == nil:
+		return "float16"
+	case path == "torch.bfloat16":
+		return "bfloat16"
+	case path == "torch.float16" || path == "torch.half":
+		return "float16"
+	}
+	return "?"
 }
 
 func orName(e pyscan.Expr) pyscan.Expr {
