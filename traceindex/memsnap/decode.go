@@ -18,20 +18,32 @@ const (
 	maxIntegerBytes = 1 << 16
 	// maxNested bounds open containers.
 	maxNested = 10_000
-	// maxDecodedBytes bounds what the file unfolds to in memory.
-	maxDecodedBytes = 6 << 30
 )
+
+// limits are those that decide how much history can be read.
+type limits struct {
+	// bytes bounds what the file unfolds to in memory.
+	bytes int64
+	// items bounds one list or dictionary, and the values that are in none yet: the C++ pickler collects a list's items there.
+	items int
+}
+
+// usualLimits are enough for sixteen million events whose stacks repeat, or three million of a stack of their own each.
+var usualLimits = limits{bytes: 2 << 30, items: 1 << 24}
+
+// recordLess is what to do about a snapshot over the limits.
+const recordLess = "record less history (max_entries of torch.cuda.memory._record_memory_history)"
 
 // decoder is an unpickler for data. It keeps a stack of values and marks, as Python's does.
 type decoder struct {
 	in      *bufio.Reader
 	offset  int64
+	limits  limits
 	heap    *heap
 	stack   []value
 	marks   []int
-	memo    []value
+	memo    rows[value]
 	sparse  map[uint32]value // memo entries far beyond the others
-	decoded int64
 	stopped bool
 }
 
@@ -43,8 +55,11 @@ func (d *decoder) decode(ctx context.Context) (value, error) {
 		if n&0xffff == 0 && ctx.Err() != nil {
 			return value{}, ctx.Err()
 		}
-		if d.decoded > maxDecodedBytes {
-			return value{}, fmt.Errorf("it unfolds to more than %d GiB", maxDecodedBytes>>30)
+		if d.heap.bytes > d.limits.bytes {
+			return value{}, fmt.Errorf("it unfolds to objects of more than %d MiB; %s", d.limits.bytes>>20, recordLess)
+		}
+		if err := d.countItems(len(d.stack)); err != nil {
+			return value{}, err
 		}
 		op, err := d.in.ReadByte()
 		if err != nil {
@@ -58,6 +73,14 @@ func (d *decoder) decode(ctx context.Context) (value, error) {
 			return d.pop()
 		}
 	}
+}
+
+// countItems holds a list's items against the limit.
+func (d *decoder) countItems(n int) error {
+	if n > d.limits.items {
+		return fmt.Errorf("more than %d items in one list; %s", d.limits.items, recordLess)
+	}
+	return nil
 }
 
 func cutShort(err error) error {
@@ -169,7 +192,7 @@ func refused(name string) error {
 	return &RefusedError{Name: name}
 }
 
-func (d *decoder) push(v value) { d.stack = append(d.stack, v) }
+func (d *decoder) push(v value) { d.stack = appended(d.heap, d.stack, v) }
 
 // floor is where the innermost open container begins: nothing below it may be popped.
 func (d *decoder) floor() int {

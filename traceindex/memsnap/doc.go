@@ -7,8 +7,8 @@
 // calls one, or refers to objects outside the file: the file is refused as a whole, with the name it wanted.
 //
 // Memory is bounded by the number of events, not by their text: the dictionaries of events, frames and blocks are turned into
-// compact rows as soon as they are complete, equal stacks are kept once, and a limit on decoded bytes ends the reading of
-// archives that explode. Nothing recurses, so depth costs nothing.
+// compact rows as soon as they are complete, equal stacks are kept once, and what is kept is accounted for (heap.bytes), so that
+// 2 GiB of objects end the reading of archives that explode, whatever the objects are. Nothing recurses, so depth costs nothing.
 //
 // Facts used, from PyTorch's source (c10/cuda/CUDACachingAllocator, torch/cuda/_memory_viz.py, 2.0–2.11):
 //   - An event's "size" is the size asked for; a block's "size" is rounded up and "requested_size" is what was asked for.

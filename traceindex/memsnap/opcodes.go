@@ -120,7 +120,7 @@ func (d *decoder) pushBig(n *big.Int) {
 		row = uint32(len(d.heap.bigs))
 		d.heap.bigs = append(d.heap.bigs, n)
 		d.heap.bigRows[key] = row
-		d.decoded += int64(2*len(key) + 64)
+		d.heap.bytes += int64(2*len(key)) + rowBytes
 	}
 	d.push(value{kind: kindBig, ref: row})
 }
@@ -169,12 +169,7 @@ func (d *decoder) text(lengthBytes int) error {
 }
 
 func (d *decoder) pushText(b []byte) {
-	before := len(d.heap.strings)
-	row := d.heap.intern(b)
-	if len(d.heap.strings) > before {
-		d.decoded += int64(len(b) + 64)
-	}
-	d.push(value{kind: kindString, ref: row})
+	d.push(value{kind: kindString, ref: d.heap.intern(b)})
 }
 
 // container executes the opcodes that build lists, tuples, sets and dictionaries.
@@ -212,7 +207,7 @@ func (d *decoder) container(op byte) (bool, error) {
 		}
 		return true, d.extend(items)
 	case '}': // EMPTY_DICT
-		d.pushDict(nil)
+		d.push(d.heap.newDict(nil))
 		return true, nil
 	case 'd': // DICT
 		items, err := d.toMark()
@@ -222,7 +217,7 @@ func (d *decoder) container(op byte) (bool, error) {
 		if len(items)%2 != 0 {
 			return true, errBroken
 		}
-		d.pushDict(items)
+		d.push(d.heap.newDict(items))
 		return true, nil
 	case 's': // SETITEM
 		if len(d.stack)-d.floor() < 3 {
@@ -247,14 +242,9 @@ func (d *decoder) pushList(items []value) {
 	for i := range items {
 		items[i] = d.heap.compact(items[i])
 	}
-	d.heap.lists = append(d.heap.lists, items)
-	d.decoded += 24 + valueBytes*int64(len(items))
-	d.push(value{kind: kindList, ref: uint32(len(d.heap.lists) - 1)})
-}
-
-func (d *decoder) pushDict(items []value) {
-	d.decoded += dictBytes + valueBytes*int64(len(items))
-	d.push(d.heap.newDict(items))
+	d.heap.bytes += valueBytes * int64(cap(items))
+	d.heap.lists.add(d.heap, items)
+	d.push(value{kind: kindList, ref: uint32(d.heap.lists.n - 1)})
 }
 
 // extend appends items to the list on top of the stack.
@@ -266,13 +256,11 @@ func (d *decoder) extend(items []value) error {
 	if top.kind != kindList {
 		return errBroken
 	}
-	list := &d.heap.lists[top.ref]
-	events := len(d.heap.events)
+	list := d.heap.lists.at(int64(top.ref))
 	for _, item := range items {
-		*list = append(*list, d.heap.compact(item))
+		*list = appended(d.heap, *list, d.heap.compact(item))
 	}
-	d.decoded += valueBytes*int64(len(items)) + eventBytes*int64(len(d.heap.events)-events)
-	return nil
+	return d.countItems(len(*list))
 }
 
 // set puts pairs into the dictionary on top of the stack.
@@ -284,12 +272,12 @@ func (d *decoder) set(pairs []value) error {
 	if top.kind != kindDict || len(pairs)%2 != 0 {
 		return errBroken
 	}
-	if d.heap.dicts[top.ref].kind != kindDict {
+	if d.heap.resolved(top).kind != kindDict {
 		return nil // already a row; real pickles do not come back to it
 	}
-	d.heap.slots[top.num] = append(d.heap.slots[top.num], pairs...)
-	d.decoded += valueBytes * int64(len(pairs))
-	return nil
+	slot := d.heap.slots.at(top.num)
+	*slot = appended(d.heap, *slot, pairs...)
+	return d.countItems(len(*slot))
 }
 
 // remember executes the memo's opcodes.
@@ -297,7 +285,7 @@ func (d *decoder) remember(op byte) (bool, error) {
 	var row uint64
 	switch op {
 	case 0x94: // MEMOIZE
-		row = uint64(len(d.memo))
+		row = uint64(d.memo.n)
 		op = 'p'
 	case 'q', 'h':
 		b, err := d.bytes(1)
@@ -329,25 +317,24 @@ func (d *decoder) remember(op byte) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	d.decoded += valueBytes
 	switch {
-	case row < uint64(len(d.memo)):
-		d.memo[row] = top
-	case row == uint64(len(d.memo)):
-		d.memo = append(d.memo, top)
+	case row < uint64(d.memo.n):
+		*d.memo.at(int64(row)) = top
+	case row == uint64(d.memo.n):
+		d.memo.add(d.heap, top)
 	default: // numbers left out: the C++ pickler does not start at 0
 		if d.sparse == nil {
 			d.sparse = map[uint32]value{}
 		}
 		d.sparse[uint32(row)] = top
-		d.decoded += 2 * valueBytes
+		d.heap.bytes += rowBytes
 	}
 	return true, nil
 }
 
 func (d *decoder) recall(row uint32) error {
-	if int(row) < len(d.memo) {
-		d.push(d.memo[row])
+	if int(row) < d.memo.n {
+		d.push(*d.memo.at(int64(row)))
 		return nil
 	}
 	if v, ok := d.sparse[row]; ok {

@@ -95,8 +95,6 @@ type Event struct {
 	Action          Action
 }
 
-const eventBytes = 56
-
 // State is what a block is used for.
 type State uint8
 
@@ -202,7 +200,7 @@ func Decode(ctx context.Context, r io.Reader, name string) (*Snapshot, error) {
 		}
 		in = bufio.NewReaderSize(unzipped, 1<<18)
 	}
-	d := &decoder{in: in, heap: newHeap()}
+	d := &decoder{in: in, limits: usualLimits, heap: newHeap()}
 	root, err := d.decode(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("memsnap: %s: at byte %d: %w", name, d.offset, err)
@@ -250,7 +248,7 @@ func (s *Snapshot) fillSegments(h *heap, list value) {
 	if list.kind != kindList {
 		return
 	}
-	for _, item := range h.lists[list.ref] {
+	for _, item := range h.list(list) {
 		if item = h.resolved(item); item.kind != kindSegment {
 			continue
 		}
@@ -270,11 +268,11 @@ func (s *Snapshot) fillTraces(h *heap, list value) {
 	if list.kind != kindList {
 		return
 	}
-	for _, device := range h.lists[list.ref] {
+	for _, device := range h.list(list) {
 		if device.kind != kindList {
 			continue
 		}
-		rows := h.lists[device.ref]
+		rows := h.list(device)
 		if events, ok := piece(h, rows); ok {
 			s.Traces = append(s.Traces, events)
 			continue
@@ -306,7 +304,7 @@ func (s *Snapshot) fillAnnotations(h *heap, list value) {
 	if list.kind != kindList {
 		return
 	}
-	for _, item := range h.lists[list.ref] {
+	for _, item := range h.list(list) {
 		pairs := h.pairs(item)
 		if pairs == nil {
 			continue

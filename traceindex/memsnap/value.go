@@ -32,21 +32,25 @@ type value struct {
 
 const (
 	valueBytes = 16
-	dictBytes  = 64 // while it is one
+	// rowBytes are what a map's entry takes beside a string of its own, about.
+	rowBytes = 64
 )
 
 // heap holds everything values refer to. What comes once per event (dicts) holds no pointers, so that the collector passes over
 // it.
 type heap struct {
+	// bytes is what all of it takes in memory, to about a tenth; nothing is ever given back before the end.
+	bytes int64
+
 	strings []string
 	names   map[string]uint32
 	bigs    []*big.Int
 	bigRows map[string]uint32
-	lists   [][]value
+	lists   rows[[]value]
 	// dicts are what each dictionary is now: itself, or the row it was turned into. slots are the contents (key, value, key,
 	// value …) of those that still are dictionaries, numbered by their num; free are slots to use again.
-	dicts []value
-	slots [][]value
+	dicts rows[value]
+	slots rows[[]value]
 	free  []int64
 
 	frames    []Frame
@@ -108,8 +112,9 @@ func (h *heap) intern(b []byte) uint32 {
 	if !ok {
 		text := string(b)
 		row = uint32(len(h.strings))
-		h.strings = append(h.strings, text)
+		h.strings = appended(h, h.strings, text)
 		h.names[text] = row
+		h.bytes += int64(len(text)) + rowBytes
 	}
 	return row
 }
@@ -163,33 +168,37 @@ func find(pairs []value, key uint32) (value, bool) {
 
 // newDict adds a dictionary.
 func (h *heap) newDict(items []value) value {
-	slot := int64(len(h.slots))
+	slot := int64(h.slots.n)
 	if n := len(h.free); n > 0 {
 		slot, h.free = h.free[n-1], h.free[:n-1]
 	} else {
-		h.slots = append(h.slots, nil)
+		h.slots.add(h, nil)
 	}
-	h.slots[slot] = append(h.slots[slot], items...)
-	v := value{kind: kindDict, ref: uint32(len(h.dicts)), num: slot}
-	h.dicts = append(h.dicts, v)
+	pairs := h.slots.at(slot)
+	*pairs = appended(h, *pairs, items...)
+	v := value{kind: kindDict, ref: uint32(h.dicts.n), num: slot}
+	h.dicts.add(h, v)
 	return v
 }
 
 // pairs are a dictionary's contents, nil for other values and for what was turned into a row.
 func (h *heap) pairs(v value) []value {
-	if v.kind != kindDict || h.dicts[v.ref].kind != kindDict {
+	if v.kind != kindDict || h.resolved(v).kind != kindDict {
 		return nil
 	}
-	return h.slots[v.num]
+	return *h.slots.at(v.num)
 }
 
 // resolved follows a dictionary that was turned into a row.
 func (h *heap) resolved(v value) value {
 	if v.kind == kindDict {
-		return h.dicts[v.ref]
+		return *h.dicts.at(int64(v.ref))
 	}
 	return v
 }
+
+// list is what a list holds.
+func (h *heap) list(v value) []value { return *h.lists.at(int64(v.ref)) }
 
 // compact turns a complete dictionary into the row it stands for, if it is one that comes in large numbers. It is called when
 // the dictionary is put into a list: from then on pickles do not change it.
@@ -197,10 +206,10 @@ func (h *heap) compact(v value) value {
 	if v.kind != kindDict {
 		return v
 	}
-	if now := h.dicts[v.ref]; now.kind != kindDict {
+	if now := h.resolved(v); now.kind != kindDict {
 		return now
 	}
-	pairs := h.slots[v.num]
+	pairs := *h.slots.at(v.num)
 	var now value
 	switch shape(pairs) {
 	case kindFrame:
@@ -214,9 +223,9 @@ func (h *heap) compact(v value) value {
 	default:
 		return v
 	}
-	h.dicts[v.ref] = now
-	h.slots[v.num] = pairs[:0]
-	h.free = append(h.free, v.num)
+	*h.dicts.at(int64(v.ref)) = now
+	*h.slots.at(v.num) = pairs[:0]
+	h.free = appended(h, h.free, v.num)
 	return now
 }
 
@@ -249,8 +258,9 @@ func (h *heap) frame(pairs []value) value {
 	row, ok := h.frameRows[f]
 	if !ok {
 		row = uint32(len(h.frames))
-		h.frames = append(h.frames, f)
+		h.frames = appended(h, h.frames, f)
 		h.frameRows[f] = row
+		h.bytes += rowBytes
 	}
 	return value{kind: kindFrame, ref: row}
 }
@@ -265,7 +275,7 @@ func (h *heap) stack(v value) uint32 {
 	}
 	var key []byte
 	var frames []uint32
-	for _, item := range h.lists[v.ref] {
+	for _, item := range h.list(v) {
 		if item = h.resolved(item); item.kind == kindFrame {
 			frames = append(frames, item.ref)
 			key = append(key, byte(item.ref), byte(item.ref>>8), byte(item.ref>>16), byte(item.ref>>24))
@@ -274,10 +284,12 @@ func (h *heap) stack(v value) uint32 {
 	row, ok := h.stackRows[string(key)]
 	if !ok {
 		row = uint32(len(h.stacks))
-		h.stacks = append(h.stacks, frames)
+		h.stacks = appended(h, h.stacks, frames)
 		h.stackRows[string(key)] = row
+		h.bytes += int64(4*cap(frames)+len(key)) + rowBytes
 	}
 	h.listStack[v.ref] = row
+	h.bytes += rowBytes / 2
 	return row
 }
 
@@ -305,7 +317,7 @@ func (h *heap) event(pairs []value) value {
 			e.stack = h.stack(v)
 		}
 	}
-	h.events = append(h.events, e)
+	h.events = appended(h, h.events, e)
 	return value{kind: kindEvent, ref: uint32(len(h.events) - 1)}
 }
 
@@ -328,10 +340,10 @@ func (h *heap) block(pairs []value) value {
 		case keyFrames:
 			b.stack = h.stack(v)
 		case keyHistory: // PyTorch 2.0: the newest first, with its own frames and size
-			if v.kind != kindList || len(h.lists[v.ref]) == 0 {
+			if v.kind != kindList || len(h.list(v)) == 0 {
 				continue
 			}
-			first := h.pairs(h.lists[v.ref][0])
+			first := h.pairs(h.list(v)[0])
 			if frames, ok := find(first, keyFrames); ok {
 				b.stack = h.stack(frames)
 			}
@@ -343,7 +355,7 @@ func (h *heap) block(pairs []value) value {
 	if b.RequestedBytes < 0 {
 		b.RequestedBytes = b.Bytes
 	}
-	h.blocks = append(h.blocks, b)
+	h.blocks = appended(h, h.blocks, b)
 	return value{kind: kindBlock, ref: uint32(len(h.blocks) - 1)}
 }
 
@@ -376,9 +388,9 @@ func (h *heap) segment(pairs []value) value {
 			if v.kind != kindList {
 				continue
 			}
-			for _, item := range h.lists[v.ref] {
+			for _, item := range h.list(v) {
 				if item = h.resolved(item); item.kind == kindBlock {
-					s.Blocks = append(s.Blocks, h.blocks[item.ref])
+					s.Blocks = appended(h, s.Blocks, h.blocks[item.ref])
 				}
 			}
 		}
@@ -395,7 +407,7 @@ func (h *heap) segment(pairs []value) value {
 			next.Low += uint64(s.Blocks[i].Bytes)
 		}
 	}
-	h.segments = append(h.segments, s)
+	h.segments = appended(h, h.segments, s)
 	return value{kind: kindSegment, ref: uint32(len(h.segments) - 1)}
 }
 
