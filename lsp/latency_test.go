@@ -1,0 +1,48 @@
+package lsp
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestLatencyIsTold: each edit counts once, from its message to its diagnostics; those that a later one overtook count with that one,
+// and what no edit made does not count.
+func TestLatencyIsTold(t *testing.T) {
+	dir := workspaceOf(t, map[string]string{"gpt.py": "@traces/gpt/gpt.py"})
+	uri := pathURI(filepath.Join(dir, "gpt.py"))
+	session(t, Options{}, func(t *testing.T, c *fakeClient) {
+		c.initialize(dir, fullCapabilities(), object{"autoDiscover": false})
+		c.open(uri, readText(t, filepath.Join(dir, "gpt.py")))
+		c.published(uri)
+		told := func() (l latencyTold) {
+			c.must("stepline/latency", nil, &l)
+			return l
+		}
+		if l := told(); l != (latencyTold{}) {
+			t.Errorf("before any edit: %+v", l)
+		}
+		for version := 2; version < 5; version++ {
+			c.change(uri, version, object{"range": span(20, 0, 20, 0), "text": "\n"})
+			c.published(uri)
+			time.Sleep(2 * laterTime) // the whole check that follows tells nothing new
+		}
+		l := told()
+		if l.Edits != 3 || l.P50Ms > l.P95Ms || l.P95Ms > l.MostMs || l.MostMs >= laterTime.Seconds()*1e3 {
+			t.Errorf("after 3 edits: %+v", l)
+		}
+	})
+}
+
+func TestLatencyForgetsOldEdits(t *testing.T) {
+	var l latency
+	for range latencyKept {
+		l.add(time.Hour)
+	}
+	for range latencyKept - 1 {
+		l.add(time.Millisecond)
+	}
+	if got, want := l.told(), (latencyTold{Edits: 2*latencyKept - 1, P50Ms: 1, P95Ms: 1, MostMs: 3_600_000}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+}
