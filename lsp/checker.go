@@ -7,12 +7,10 @@ import (
 	"sync"
 	"time"
 
-	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
 
 	"stepline/analysis"
 	"stepline/lsp/internal/text"
-	"stepline/lsp/internal/wire"
 	"stepline/pyscan"
 )
 
@@ -279,93 +277,6 @@ func (c *checker) lint(d *document, file *pyscan.File) (result *checked) {
 	return result
 }
 
-// wait waits for a document's check, which becomes the most urgent one; nil if the document was overtaken.
-func (s *server) wait(ctx context.Context, d *document) (*checked, error) {
-	if result := d.cell.peek(); result != nil {
-		return result, nil
-	}
-	s.checker.poke(d.key)
-	return d.cell.wait(ctx)
-}
-
-// waitSoonest waits for a document's first check, quick or whole; nil if the document was overtaken.
-func (s *server) waitSoonest(ctx context.Context, d *document) (*checked, error) {
-	if result := d.cell.soonest(); result != nil {
-		return result, nil
-	}
-	s.checker.hasten(d.key)
-	return d.cell.waitSoonest(ctx)
-}
-
-// soonTime is how long an answer waits for a check when there is one of the same text to go by.
-const soonTime = 2 * time.Millisecond
-
-// checkedSoon is checkedFor for what must not keep a reader waiting: it is content with the check of the quick lane, and while a
-// check is under way because something else than the text has changed (a trace was loaded, another file edited), the one before
-// answers, with the lines of the trace there is now.
-func (s *server) checkedSoon(ctx context.Context, d *document) (*document, *checked, error) {
-	now := s.current.Load().documents[d.key]
-	if now != nil && now.text == d.text && now.interim == nil {
-		result, err := s.waitSoonest(ctx, now)
-		if err != nil {
-			return nil, nil, err
-		}
-		if result != nil {
-			return now, result, nil
-		}
-	}
-	if now == nil || now.text != d.text || now.interim == nil || now.cell.peek() != nil {
-		return s.checkedFor(ctx, d)
-	}
-	soon, cancel := context.WithTimeout(ctx, soonTime)
-	defer cancel()
-	if checked, result, err := s.checkedFor(soon, d); err == nil {
-		return checked, result, nil
-	}
-	if ctx.Err() != nil {
-		return nil, nil, ctx.Err()
-	}
-	if now = s.current.Load().documents[d.key]; now == nil || now.text != d.text || now.interim == nil {
-		return s.checkedFor(ctx, d)
-	}
-	return now, now.interim(), nil
-}
-
-// checkedFor waits for the check of exactly the text a request was about; if the text has changed since, the answer would
-// be for another document: ContentModified.
-func (s *server) checkedFor(ctx context.Context, d *document) (*document, *checked, error) {
-	for {
-		now := s.current.Load().documents[d.key]
-		if now == nil || now.text != d.text {
-			return nil, nil, jsonrpc2.Errorf(wire.CodeContentModified, "%s has changed since", d.uri)
-		}
-		result, err := s.wait(ctx, now)
-		if err != nil {
-			return nil, nil, err
-		}
-		if result != nil {
-			return now, result, nil
-		}
-	}
-}
-
-// checkedNow waits for the check of a document as it is now, whatever its version; nil if it was closed.
-func (s *server) checkedNow(ctx context.Context, key string) (*document, *checked, error) {
-	for {
-		now := s.current.Load().documents[key]
-		if now == nil {
-			return nil, nil, nil
-		}
-		result, err := s.wait(ctx, now)
-		if err != nil {
-			return nil, nil, err
-		}
-		if result != nil {
-			return now, result, nil
-		}
-	}
-}
-
 // recheckLater gives documents a new check once nothing more urgent waits. It may be called from any goroutine but the
 // session's.
 func (s *server) recheckLater(keys []string) {
@@ -384,24 +295,4 @@ func (s *server) renew(keys []string) {
 		}
 	})
 	s.checker.pokeLater(keys...)
-}
-
-// checkedShown is checkedNow for those who only show the findings: a quick check that shows what a whole one does will do.
-func (s *server) checkedShown(ctx context.Context, key string) (*document, *checked, error) {
-	for {
-		now := s.current.Load().documents[key]
-		if now == nil {
-			return nil, nil, nil
-		}
-		result, err := s.waitSoonest(ctx, now)
-		if err != nil {
-			return nil, nil, err
-		}
-		if result != nil && !result.provisional {
-			return now, result, nil
-		}
-		if result != nil {
-			return s.checkedNow(ctx, key)
-		}
-	}
 }
