@@ -104,7 +104,7 @@ func (a *analysis) callee(x *fileIndex, c *Site) definition {
 		}
 	}
 	if fl := a.at(x, c.Def(), topLevel); fl != nil {
-		if v := fl.values[attr.Value]; v != nil && v.Def.class != nil && (v.Kind != Callable) {
+		if v := fl.kept(attr.Value); v != nil && v.Def.class != nil && (v.Kind != Callable) {
 			if m, in := a.project.method(v.Def, attr.Attr, 0); m != nil {
 				return definition{index: in, def: m}
 			}
@@ -119,7 +119,7 @@ func (a *analysis) calledObject(x *fileIndex, c *Site) definition {
 	if fl == nil {
 		return definition{}
 	}
-	if v := fl.values[c.Call().Func]; v != nil && v.Kind == Instance && v.Def.class != nil {
+	if v := fl.kept(c.Call().Func); v != nil && v.Kind == Instance && v.Def.class != nil {
 		if m, in := a.project.method(v.Def, "__call__", 0); m != nil {
 			return definition{index: in, def: m}
 		}

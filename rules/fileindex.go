@@ -24,6 +24,9 @@ type fileIndex struct {
 	// defs finds a def's or lambda's site.
 	defs map[*pyscan.Function]*Site
 
+	usesOnce sync.Once
+	uses     map[*pyscan.Function]*uses
+
 	loopsOnce sync.Once
 	info      *loopInfo
 

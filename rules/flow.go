@@ -66,41 +66,19 @@ type flow struct {
 	x  *fileIndex
 	fn *pyscan.Function
 	// level is the flow's own; open tells that a higher level may know more, depth how many levels below its own it has used.
-	level    int
-	open     bool
-	depth    int
-	on       *dependencies
-	values   map[pyscan.Expr]*Value
-	env      env
-	returns  *Value
-	yields   *Value
-	losses   map[string]bool // variables that backward() is called on
-	modules  map[string]bool // variables used as modules (.train(), .parameters())
-	trains   bool
+	level   int
+	open    bool
+	depth   int
+	on      *dependencies
+	values  []*Value // by the expressions' places in the function
+	vars    *variables
+	env     env
+	spare   []env // copies of env that nothing needs any more
+	returns *Value
+	yields  *Value
+	*uses
 	loops    int
 	selfName string
-}
-
-// env maps variables to values; attributes and constant subscripts of variables are variables too ("self.x", `state["step"]`).
-type env map[string]*Value
-
-func (e env) clone() env {
-	out := make(env, len(e))
-	for k, v := range e {
-		out[k] = v
-	}
-	return out
-}
-
-// merge joins another branch's end into e.
-func (e env) merge(o env) {
-	for k, v := range o {
-		if old, ok := e[k]; ok {
-			e[k] = join(old, v)
-		} else {
-			e[k] = v
-		}
-	}
 }
 
 // at is a function's flow at a level; nil below level 0.
@@ -124,7 +102,7 @@ func (a *analysis) at(x *fileIndex, fn *pyscan.Function, level int) *flow {
 	a.notes.begin()
 	x.ready()
 	f := a.newFlow(x, fn, level)
-	f.scan()
+	f.values = make([]*Value, len(x.tree.in(fn)))
 	a.bind(f)
 	if fn.Value != nil {
 		f.returns = f.eval(fn.Value)
@@ -163,70 +141,6 @@ func (a *analysis) value(x *fileIndex, s *Site) *Value {
 		return unknownValue
 	}
 	return f.noted(e)
-}
-
-// scan looks over the function's own statements for what tells models and losses.
-func (f *flow) scan() {
-	f.losses, f.modules = map[string]bool{}, map[string]bool{}
-	if len(f.fn.Params) > 0 && f.fn.Class != nil {
-		f.selfName = f.fn.Params[0].Name
-	}
-	for _, s := range f.fn.Body {
-		EachExprIn(s, func(e pyscan.Expr) bool {
-			call, ok := e.(*pyscan.Call)
-			if !ok {
-				return true
-			}
-			attr, ok := call.Func.(*pyscan.Attribute)
-			if !ok {
-				return true
-			}
-			switch attr.Attr {
-			case "backward", "manual_backward":
-				f.trains = true
-				if len(call.Args) > 0 && attr.Attr == "manual_backward" || len(call.Args) > 0 && frameworkWords.MatchString(lastName(attr.Value)) {
-					f.markLoss(call.Args[0])
-				} else {
-					f.markLoss(attr.Value)
-				}
-			case "train", "eval", "parameters", "named_parameters", "requires_grad_", "modules":
-				if key := envKey(attr.Value); key != "" {
-					f.modules[key] = true
-				}
-			case "step":
-				f.trains = f.trains || optimizerName(attr.Value)
-			}
-			return true
-		})
-	}
-}
-
-// markLoss notes the variables in what backward is called on: `(loss / accum)`, `scaler.scale(loss)`, `sum(losses)` no.
-func (f *flow) markLoss(e pyscan.Expr) {
-	switch e := e.(type) {
-	case *pyscan.Name:
-		f.losses[e.ID] = true
-	case *pyscan.Attribute:
-		if key := envKey(e); key != "" {
-			f.losses[key] = true
-		}
-	case *pyscan.BinOp:
-		if e.Op == "/" || e.Op == "*" {
-			f.markLoss(e.Left)
-			if e.Op == "*" {
-				f.markLoss(e.Right)
-			}
-			return
-		}
-		f.markLoss(e.Left)
-		f.markLoss(e.Right)
-	case *pyscan.Call:
-		if attr, ok := e.Func.(*pyscan.Attribute); ok && attr.Attr == "scale" && len(e.Args) == 1 {
-			f.markLoss(e.Args[0])
-		} else if ok && (attr.Attr == "mean" || attr.Attr == "sum") && len(e.Args) == 0 {
-			f.markLoss(attr.Value)
-		}
-	}
 }
 
 // envKey is the variable an expression names: "x", "self.x", `state["step"]`; "" for anything else.
@@ -308,15 +222,17 @@ func (f *flow) stmt(s pyscan.Stmt) bool {
 		f.try(s)
 	case *pyscan.Match:
 		f.eval(s.Subject)
-		before := f.env.clone()
+		before := f.copyEnv(f.env)
+		branch := f.env
 		for _, c := range s.Cases {
-			branch := f.env
-			f.env = before.clone()
+			f.env = f.copyEnv(before)
 			f.eval(c.Guard)
 			f.block(c.Body)
 			branch.merge(f.env)
-			f.env = branch
+			f.dropEnv(f.env)
 		}
+		f.env = branch
+		f.dropEnv(before)
 	case *pyscan.Assert:
 		f.eval(s.Test)
 		f.eval(s.Message)
@@ -331,16 +247,16 @@ func (f *flow) stmt(s pyscan.Stmt) bool {
 		for _, p := range s.Function.Params {
 			f.eval(p.Default)
 		}
-		f.env[s.Function.Name] = &Value{Kind: Callable, Def: definition{index: f.x, def: s.Function}}
+		f.set(f.number(f.site(s)), &Value{Kind: Callable, Def: definition{index: f.x, def: s.Function}})
 	case *pyscan.ClassDef:
 		for _, d := range s.Class.Decorators {
 			f.eval(d)
 		}
-		saved := f.env
-		f.env = f.env.clone()
+		around := f.copyEnv(f.env)
 		f.block(s.Class.Body)
-		f.env = saved
-		f.env[s.Class.Name] = &Value{Kind: Callable, Def: definition{index: f.x, class: s.Class}}
+		f.dropEnv(f.env)
+		f.env = around
+		f.set(f.number(f.site(s)), &Value{Kind: Callable, Def: definition{index: f.x, class: s.Class}})
 	case *pyscan.BadStmt:
 		for _, e := range s.Exprs {
 			f.eval(e)
@@ -388,24 +304,18 @@ func (f *flow) assign(target pyscan.Expr, v *Value) {
 	if v == nil {
 		v = unknownValue
 	}
-	f.note(target, v)
+	at := f.site(target)
+	f.note(at, v)
 	switch t := target.(type) {
 	case *pyscan.Name:
-		if old, ok := f.env[t.ID]; !ok || old != v {
-			f.forget(t.ID)
-		}
-		f.env[t.ID] = v
+		f.bindName(f.number(at), v)
 	case *pyscan.Attribute:
 		f.eval(t.Value)
-		if key := envKey(t); key != "" {
-			f.env[key] = v
-		}
+		f.set(f.number(at), v)
 	case *pyscan.Subscript:
 		f.eval(t.Value)
 		f.eval(t.Index)
-		if key := envKey(t); key != "" {
-			f.env[key] = v
-		}
+		f.set(f.number(at), v)
 	case *pyscan.Tuple, *pyscan.List:
 		for i, e := range elementsOf(target) {
 			if star, ok := e.(*pyscan.Starred); ok {
@@ -419,17 +329,9 @@ func (f *flow) assign(target pyscan.Expr, v *Value) {
 	}
 }
 
-func (f *flow) forget(name string) {
-	for k := range f.env {
-		if len(k) > len(name) && k[:len(name)] == name && (k[len(name)] == '.' || k[len(name)] == '[') {
-			delete(f.env, k)
-		}
-	}
-}
-
 // loop runs a loop's body twice, so that what one turn leaves reaches the next, and joins in the case of no turn at all.
 func (f *flow) loop(body func()) {
-	before := f.env.clone()
+	before := f.copyEnv(f.env)
 	f.loops++
 	body()
 	f.env.merge(before)
@@ -438,24 +340,27 @@ func (f *flow) loop(body func()) {
 		f.env.merge(before)
 	}
 	f.loops--
+	f.dropEnv(before)
 }
 
 func (f *flow) try(s *pyscan.Try) {
-	before := f.env.clone()
+	before := f.copyEnv(f.env)
 	f.block(s.Body)
 	f.block(s.Else)
 	after := f.env
 	for _, h := range s.Handlers {
-		f.env = before.clone()
+		f.env = f.copyEnv(before)
 		f.eval(h.Type)
 		if h.Name != "" {
-			f.env[h.Name] = hostValue
+			f.set(f.named(h.Name), hostValue)
 		}
 		if f.block(h.Body) {
 			after.merge(f.env)
 		}
+		f.dropEnv(f.env)
 	}
 	f.env = after
+	f.dropEnv(before)
 	f.block(s.Finally)
 }
 

@@ -9,13 +9,24 @@ import (
 
 // arguments are a call's evaluated arguments.
 type arguments struct {
-	call *pyscan.Call
-	args []*Value
-	kws  map[string]*Value
+	call   *pyscan.Call
+	callee *Site    // of what is called; nil in code that is half typed
+	args   []*Value // the positional ones
+	kws    []*Value // those of call.Keywords
+}
+
+// keyword is what a keyword gives, nil if it is not given.
+func (a *arguments) keyword(name string) *Value {
+	for i, k := range slices.Backward(a.call.Keywords) {
+		if k.Name == name {
+			return a.kws[i]
+		}
+	}
+	return nil
 }
 
 func (a *arguments) get(position int, name string) *Value {
-	if v := a.kws[name]; v != nil {
+	if v := a.keyword(name); v != nil {
 		return v
 	}
 	if position >= 0 && position < len(a.args) {
@@ -26,7 +37,6 @@ func (a *arguments) get(position int, name string) *Value {
 
 // all joins what the arguments hold for an operation on tensors: the GPU if any is there.
 func (a *arguments) all() *Value {
-	out := &Value{}
 	var seen [kindCount]*Value // by Kind
 	add := func(v *Value) {
 		for depth := 0; v != nil && (v.Kind == Sequence || v.Kind == Mapping) && depth < 3; depth++ {
@@ -52,20 +62,26 @@ func (a *arguments) all() *Value {
 	case seen[CPUTensor] != nil:
 		return cpuValue
 	}
-	return out
+	return &Value{}
 }
 
-func (f *flow) call(e *pyscan.Call) *Value {
+func (f *flow) call(e *pyscan.Call, at *Site) *Value {
 	a := &arguments{call: e}
-	if len(e.Args) > 0 {
-		a.args = make([]*Value, 0, len(e.Args))
+	if at != nil && e.Func != nil {
+		a.callee = f.x.tree.Sites[at.at+1] // a call's first part
 	}
-	if len(e.Keywords) > 0 {
-		a.kws = make(map[string]*Value, len(e.Keywords))
+	if n := len(e.Args) + len(e.Keywords); n > 0 {
+		values := make([]*Value, 0, n)
+		a.args, a.kws = values[:0:len(e.Args)], values[len(e.Args):len(e.Args)]
 	}
 	method, isMethod := e.Func.(*pyscan.Attribute)
 	var base *Value
-	path := f.calleePath(e)
+	path := ""
+	if a.callee != nil {
+		path = f.x.path(a.callee)
+	} else {
+		path = f.x.resolve(e.Func, f.fn, 0)
+	}
 	if isMethod && path == "" {
 		base = f.eval(method.Value)
 	}
@@ -78,11 +94,10 @@ func (f *flow) call(e *pyscan.Call) *Value {
 	}
 	for _, k := range e.Keywords {
 		v := f.eval(k.Value)
-		name := k.Name
-		if name == "" {
-			name, v = "**", v.element()
+		if k.Name == "" { // **mapping
+			v = v.element()
 		}
-		a.kws[name] = v
+		a.kws = append(a.kws, v)
 	}
 	if path != "" {
 		if d := f.a.project.define(f.x, e.Func, f.fn, 0); d.ok() && d.module == nil {
@@ -109,15 +124,6 @@ func (f *flow) call(e *pyscan.Call) *Value {
 		}
 	}
 	return f.byName(e, a)
-}
-
-// calleePath is the dotted path of what a call calls, "" if that is nothing imported.
-func (f *flow) calleePath(e *pyscan.Call) string {
-	s := f.x.tree.Site(e)
-	if s == nil || e.Func == nil {
-		return f.x.resolve(e.Func, f.fn, 0)
-	}
-	return f.x.path(f.x.tree.Sites[s.at+1]) // a call's first part is its callee
 }
 
 // byName: a callee of unknown origin called `model` or `criterion` in code that trains.
@@ -237,7 +243,7 @@ func (f *flow) member(base *Value, name string) *Value {
 			return definitionValue(m)
 		}
 		if fl := f.below(d.module, d.module.file.Module); fl != nil {
-			return fl.env[name]
+			return fl.valueOf(name)
 		}
 		return nil
 	case d.class == nil || base.Kind == Callable && base.Def.def != nil:

@@ -18,32 +18,16 @@ func (f *flow) eval(e pyscan.Expr) *Value {
 	if e == nil {
 		return unknownValue
 	}
-	v := f.compute(e)
-	f.note(e, v)
+	at := f.site(e)
+	v := f.compute(e, at)
+	f.note(at, v)
 	if v == nil {
 		return unknownValue
 	}
 	return v
 }
 
-// note keeps an expression's value; unknown values take no room.
-func (f *flow) note(e pyscan.Expr, v *Value) {
-	if v != nil && v != unknownValue {
-		f.values[e] = v
-	} else if _, ok := f.values[e]; ok {
-		delete(f.values, e)
-	}
-}
-
-// noted is what is kept for an expression; never nil.
-func (f *flow) noted(e pyscan.Expr) *Value {
-	if v := f.values[e]; v != nil {
-		return v
-	}
-	return unknownValue
-}
-
-func (f *flow) compute(e pyscan.Expr) *Value {
+func (f *flow) compute(e pyscan.Expr, at *Site) *Value {
 	switch e := e.(type) {
 	case *pyscan.Constant:
 		switch e.Kind {
@@ -54,13 +38,13 @@ func (f *flow) compute(e pyscan.Expr) *Value {
 		}
 		return hostValue
 	case *pyscan.Name:
-		return f.variable(e)
+		return f.variable(e, at)
 	case *pyscan.Attribute:
-		return f.attribute(e)
+		return f.attribute(e, at)
 	case *pyscan.Call:
-		return f.call(e)
+		return f.call(e, at)
 	case *pyscan.Subscript:
-		return f.subscript(e)
+		return f.subscript(e, at)
 	case *pyscan.Slice:
 		f.eval(e.Lower)
 		f.eval(e.Upper)
@@ -144,7 +128,7 @@ func (f *flow) display(elems []pyscan.Expr) *Value {
 		if star, ok := e.(*pyscan.Starred); ok {
 			v := f.eval(star.Value).element()
 			out.Elem = join(out.Elem, v)
-			f.note(star, v)
+			f.note(f.site(star), v)
 			continue
 		}
 		v := f.eval(e)
@@ -158,8 +142,7 @@ func (f *flow) display(elems []pyscan.Expr) *Value {
 }
 
 func (f *flow) comprehension(c *pyscan.Comprehension) *Value {
-	saved := f.env
-	f.env = f.env.clone()
+	around := f.copyEnv(f.env)
 	for _, clause := range c.Clauses {
 		f.assign(clause.Target, f.iterated(f.eval(clause.Iter)))
 		for _, cond := range clause.Conditions {
@@ -170,7 +153,8 @@ func (f *flow) comprehension(c *pyscan.Comprehension) *Value {
 		f.eval(c.Key)
 	}
 	v := f.eval(c.Value)
-	f.env = saved
+	f.dropEnv(f.env)
+	f.env = around
 	if c.Kind == pyscan.DictComprehension {
 		return &Value{Kind: Mapping, Elem: v}
 	}
@@ -178,16 +162,20 @@ func (f *flow) comprehension(c *pyscan.Comprehension) *Value {
 }
 
 // variable is a name's value: of this function, of the functions and the module around it, or a definition.
-func (f *flow) variable(e *pyscan.Name) *Value {
-	if v, ok := f.env[e.ID]; ok {
+func (f *flow) variable(e *pyscan.Name, at *Site) *Value {
+	if v := f.env[f.number(at)]; v != nil {
 		if v.Kind == Unknown || v.Kind == GPUOutput {
-			return f.byUse(e.ID, v)
+			return f.byUse(e, v)
 		}
 		return v
 	}
-	b, where := f.x.lookup(e.ID, f.scopeFunction(e))
+	from := f.fn
+	if at != nil {
+		from = at.Function
+	}
+	b, where := f.x.lookup(e.ID, from)
 	if b == nil {
-		return f.byUse(e.ID, unknownValue)
+		return f.byUse(e, unknownValue)
 	}
 	if b.path != "" || b.def != nil || b.class != nil {
 		if d := f.a.project.define(f.x, e, f.fn, 0); d.ok() {
@@ -196,12 +184,12 @@ func (f *flow) variable(e *pyscan.Name) *Value {
 	}
 	if where != nil && where != f.fn && where.Comprehension == nil {
 		if outer := f.below(f.x, where); outer != nil {
-			if v, ok := outer.env[e.ID]; ok && v.Kind != Unknown {
+			if v := outer.valueOf(e.ID); v != nil && v.Kind != Unknown {
 				return v
 			}
 		}
 	}
-	return f.byUse(e.ID, unknownValue)
+	return f.byUse(e, unknownValue)
 }
 
 func (f *flow) scopeFunction(e pyscan.Expr) *pyscan.Function {
@@ -211,27 +199,7 @@ func (f *flow) scopeFunction(e pyscan.Expr) *pyscan.Function {
 	return f.fn
 }
 
-func definitionValue(d definition) *Value {
-	if d.module != nil {
-		return &Value{Kind: Callable, Def: d}
-	}
-	return &Value{Kind: Callable, Def: d}
-}
-
-// byUse: a variable of unknown origin that backward() is called on is a loss; one whose parameters() are asked is a module.
-func (f *flow) byUse(key string, v *Value) *Value {
-	switch {
-	case f.losses[key] && v.Kind == GPUOutput: // backward is a tensor's
-		return gpuValue
-	case v.Kind == GPUOutput:
-		return v
-	case f.losses[key] && f.x.namesGPU: // code that never names a device may well train on the CPU
-		return gpuValue
-	case f.modules[key]:
-		return &Value{Kind: Module}
-	}
-	return v
-}
+func definitionValue(d definition) *Value { return &Value{Kind: Callable, Def: d} }
 
 var hostAttributes = wordSet("shape device dtype ndim is_cuda is_cpu requires_grad is_leaf layout itemsize nbytes grad_fn name names is_sparse is_quantized is_meta output_nr __class__ __dict__ training")
 var tensorAttributes = wordSet("grad data T mT H mH real imag values indices")
@@ -244,16 +212,14 @@ func wordSet(words string) map[string]bool {
 	return m
 }
 
-func (f *flow) attribute(e *pyscan.Attribute) *Value {
+func (f *flow) attribute(e *pyscan.Attribute, at *Site) *Value {
 	base := f.eval(e.Value)
-	key := envKey(e)
-	if key != "" {
-		if v, ok := f.env[key]; ok {
-			if v.Kind == Unknown {
-				return f.byUse(key, v)
-			}
-			return v
+	variable := f.number(at)
+	if v := f.env[variable]; v != nil {
+		if v.Kind == Unknown {
+			return f.byUse(e, v)
 		}
+		return v
 	}
 	switch base.Kind {
 	case GPUTensor, GPUOutput, Batch, CPUTensor:
@@ -282,8 +248,8 @@ func (f *flow) attribute(e *pyscan.Attribute) *Value {
 			return gpuValue
 		}
 	}
-	if key != "" {
-		return f.byUse(key, unknownValue)
+	if variable != 0 {
+		return f.byUse(e, unknownValue)
 	}
 	return unknownValue
 }
@@ -305,22 +271,17 @@ func tensorAttribute(base *Value, attr string) *Value {
 	return unknownValue
 }
 
-func (f *flow) subscript(e *pyscan.Subscript) *Value {
+func (f *flow) subscript(e *pyscan.Subscript, at *Site) *Value {
 	base := f.eval(e.Value)
-	index := f.eval(e.Index)
-	if key := envKey(e); key != "" {
-		if v, ok := f.env[key]; ok {
-			return v
-		}
+	f.eval(e.Index)
+	if v := f.env[f.number(at)]; v != nil {
+		return v
 	}
 	c, constant := e.Index.(*pyscan.Constant)
 	switch base.Kind {
 	case GPUTensor:
 		return gpuValue
 	case GPUOutput:
-		if index.Kind == Host && constant && c.Kind == pyscan.ConstString {
-			return outputValue
-		}
 		return outputValue
 	case Batch, Host:
 		return base

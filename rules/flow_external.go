@@ -18,7 +18,9 @@ var (
 func (f *flow) external(path string, a *arguments) *Value {
 	first, rest, _ := strings.Cut(path, ".")
 	last := path[strings.LastIndexByte(path, '.')+1:]
-	made := &Value{Path: path, Made: a.call, MadeIn: f.x, MadeFrom: f.fn}
+	made := func(kind Kind) *Value {
+		return &Value{Kind: kind, Path: path, Made: a.call, MadeIn: f.x, MadeFrom: f.fn}
+	}
 	capital := last != "" && last[0] >= 'A' && last[0] <= 'Z'
 	switch {
 	case first == "torch":
@@ -37,8 +39,7 @@ func (f *flow) external(path string, a *arguments) *Value {
 	case hostModules[first]:
 		return hostValue
 	case last == "SummaryWriter", path == "wandb.init":
-		made.Kind = Writer
-		return made
+		return made(Writer)
 	case path == "logging.getLogger":
 		return &Value{Kind: PythonLogger}
 	case path == "accelerate.Accelerator" || last == "Fabric":
@@ -48,16 +49,13 @@ func (f *flow) external(path string, a *arguments) *Value {
 	case strings.HasPrefix(path, "torchvision.models.") && !capital, path == "timm.create_model",
 		first == "transformers" && last == "from_pretrained" && (strings.Contains(path, "Model") || strings.Contains(path, "For")),
 		first == "transformers" && last == "from_config":
-		made.Kind = Module
-		return made
+		return made(Module)
 	case strings.HasPrefix(path, "torchvision.datasets."):
-		made.Kind = Dataset
-		return made
+		return made(Dataset)
 	case first == "transformers" && last == "AdamW", first == "bitsandbytes" && strings.Contains(path, ".optim."):
-		made.Kind = Optimizer
-		return made
+		return made(Optimizer)
 	case strings.HasSuffix(path, "DistributedDataParallel") && first == "apex":
-		return wrapped(a.get(0, "module"), made)
+		return wrapped(a.get(0, "module"), made(Module))
 	}
 	return unknownValue
 }
@@ -72,12 +70,12 @@ func wrapped(v, by *Value) *Value {
 	return &c
 }
 
-func (f *flow) torch(path, rest, last string, capital bool, made *Value, a *arguments) *Value {
+func (f *flow) torch(path, rest, last string, capital bool, made func(Kind) *Value, a *arguments) *Value {
 	switch {
 	case path == "torch.utils.data.DataLoader":
-		made.Kind = Loader
-		made.Data = a.get(0, "dataset")
-		return made
+		v := made(Loader)
+		v.Data = a.get(0, "dataset")
+		return v
 	case path == "torch.utils.data.random_split":
 		if v := a.get(0, "dataset"); v != nil {
 			return sequenceOf(v)
@@ -91,14 +89,13 @@ func (f *flow) torch(path, rest, last string, capital bool, made *Value, a *argu
 			return v.element()
 		}
 	case strings.HasPrefix(path, "torch.utils.data.") && strings.HasSuffix(last, "Sampler"):
-		made.Kind = Sampler
-		return made
+		return made(Sampler)
 	case path == "torch.utils.data.TensorDataset":
-		made.Kind, made.Elem = Dataset, a.all()
-		return made
+		v := made(Dataset)
+		v.Elem = a.all()
+		return v
 	case path == "torch.utils.tensorboard.SummaryWriter":
-		made.Kind = Writer
-		return made
+		return made(Writer)
 	case path == "torch.device":
 		d := *deviceOf(a.call, a.get(0, "type"))
 		if len(a.call.Args) > 0 {
@@ -121,33 +118,27 @@ func (f *flow) torch(path, rest, last string, capital bool, made *Value, a *argu
 	case path == "torch.nn.Parameter" || path == "torch.nn.parameter.Parameter":
 		return gpuValue
 	case last == "DistributedDataParallel" || last == "DataParallel" || last == "FullyShardedDataParallel":
-		return wrapped(a.get(0, "module"), made)
+		return wrapped(a.get(0, "module"), made(Module))
 	case strings.HasPrefix(path, "torch.optim.lr_scheduler."):
-		made.Kind = Scheduler
-		return made
+		return made(Scheduler)
 	case strings.HasPrefix(path, "torch.optim.") && capital:
-		made.Kind = Optimizer
-		return made
+		return made(Optimizer)
 	case last == "GradScaler":
-		made.Kind = Scaler
-		return made
+		return made(Scaler)
 	case path == "torch.nn.utils.clip_grad_norm_" || path == "torch.nn.utils.get_total_norm":
 		return gpuValue
 	case strings.HasPrefix(path, "torch.nn.functional."):
 		return f.operation(last, a)
 	case strings.HasPrefix(path, "torch.nn.") && capital:
-		made.Kind = Module
-		return made
+		return made(Module)
 	case path == "torch.cuda.Event" || path == "torch.Event":
 		return &Value{Kind: Event}
 	case path == "torch.cuda.Stream" || path == "torch.cuda.current_stream" || path == "torch.cuda.default_stream":
 		return &Value{Kind: Stream}
 	case path == "torch.profiler.profile":
-		made.Kind = Profiler
-		return made
+		return made(Profiler)
 	case path == "torch.hub.load":
-		made.Kind = Module
-		return made
+		return made(Module)
 	case strings.HasPrefix(rest, "cuda.") || strings.HasPrefix(rest, "distributed.") || strings.HasPrefix(rest, "backends.") || strings.HasPrefix(rest, "version."):
 		return hostValue
 	case strings.HasPrefix(rest, "linalg.") || strings.HasPrefix(rest, "fft.") || strings.HasPrefix(rest, "special."):
@@ -173,13 +164,13 @@ func (f *flow) torchFunction(name string, a *arguments) *Value {
 		}
 		return f.created(a)
 	case strings.HasSuffix(name, "_like"):
-		if d := a.kws["device"]; d != nil {
+		if a.keyword("device") != nil {
 			return f.created(a)
 		}
 		if v := a.get(0, "input"); v != nil && v.onGPU() {
 			return gpuValue
 		} else if v != nil && v.Kind == CPUTensor {
-			return &Value{Kind: CPUTensor, Unpinned: v.Unpinned && a.kws["pin_memory"] == nil}
+			return &Value{Kind: CPUTensor, Unpinned: v.Unpinned && a.keyword("pin_memory") == nil}
 		}
 		return unknownValue
 	case name == "load" || name == "save" || name == "no_grad" || name == "inference_mode" || name == "autocast" || name == "Generator":
@@ -206,7 +197,7 @@ func (f *flow) operation(name string, a *arguments) *Value {
 // created is a tensor made by torch.zeros and the like: on the device asked for, else on the host.
 func (f *flow) created(a *arguments) *Value {
 	if k := Keyword(a.call, "device"); k != nil {
-		switch d := deviceOf(nil, a.kws["device"], k.Value); {
+		switch d := deviceOf(nil, a.keyword("device"), k.Value); {
 		case d.Kind == Device && d.OnCPU:
 			return &Value{Kind: CPUTensor, Unpinned: Keyword(a.call, "pin_memory") == nil}
 		case d.Kind == Device:
@@ -220,7 +211,7 @@ func (f *flow) created(a *arguments) *Value {
 		}
 		return unknownValue
 	}
-	if a.kws["**"] != nil || f.x.mentions("set_default_device", "set_default_tensor_type") || f.underDeviceContext(a.call) {
+	if Keyword(a.call, "") != nil || f.x.mentions("set_default_device", "set_default_tensor_type") || f.underDeviceContext(a.call) {
 		return unknownValue
 	}
 	pin := Keyword(a.call, "pin_memory")

@@ -19,7 +19,7 @@ var (
 
 // method is what a method call gives; nil leaves it to the callee's own value.
 func (f *flow) method(base *Value, m *pyscan.Attribute, a *arguments) *Value {
-	if v := f.env[envKey(m)]; v != nil && v.Kind != Unknown {
+	if v := f.env[f.number(a.callee)]; v != nil && v.Kind != Unknown {
 		return nil // a callable kept in an attribute
 	}
 	switch base.Kind {
@@ -75,15 +75,15 @@ func mappingMethod(base *Value, name string) *Value {
 func (f *flow) sequenceMethod(base *Value, m *pyscan.Attribute, a *arguments) *Value {
 	switch m.Attr {
 	case "append", "add", "insert", "extend":
-		if key := envKey(m.Value); key != "" && len(a.args) > 0 {
+		if variable := f.number(f.site(m.Value)); variable != 0 && len(a.args) > 0 {
 			v := a.args[len(a.args)-1]
 			if m.Attr == "extend" {
 				v = v.element()
 			}
 			if base.Elem == nil && len(base.Elems) == 0 {
-				f.env[key] = sequenceOf(v)
+				f.env[variable] = sequenceOf(v)
 			} else {
-				f.env[key] = sequenceOf(join(base.element(), v))
+				f.env[variable] = sequenceOf(join(base.element(), v))
 			}
 		}
 		return hostValue
@@ -168,7 +168,7 @@ func (f *flow) to(base *Value, a *arguments) *Value {
 // destination reads the device of a `.to(…)` call: a Device value, another tensor's, unknown, or nil when only a type is given.
 func (f *flow) destination(a *arguments) *Value {
 	var e pyscan.Expr
-	v := a.kws["device"]
+	v := a.keyword("device")
 	if k := Keyword(a.call, "device"); k != nil {
 		e = k.Value
 	} else if len(a.call.Args) > 0 {
@@ -190,7 +190,7 @@ func (f *flow) destination(a *arguments) *Value {
 		return nil
 	case deviceWords.MatchString(name):
 		if attr, ok := e.(*pyscan.Attribute); ok && attr.Attr == "device" {
-			if inner := f.values[attr.Value]; inner != nil && inner.Kind == Unknown && envKey(attr.Value) != "" && !isSelf(attr.Value, f) && !f.moduleish(attr.Value) {
+			if inner := f.kept(attr.Value); inner != nil && inner.Kind == Unknown && envKey(attr.Value) != "" && !isSelf(attr.Value, f) && !f.moduleish(attr.Value) {
 				if !configWords.MatchString(lastName(attr.Value)) {
 					return unknownValue // the device of something unknown
 				}
@@ -205,7 +205,7 @@ func (f *flow) destination(a *arguments) *Value {
 }
 
 func (f *flow) moduleish(e pyscan.Expr) bool {
-	return f.modules[envKey(e)] || moduleWords.MatchString(lastName(e)) || frameworkWords.MatchString(lastName(e))
+	return len(f.modules) > 0 && f.modules[envKey(e)] || moduleWords.MatchString(lastName(e)) || frameworkWords.MatchString(lastName(e))
 }
 
 func (f *flow) moduleMethod(base *Value, name string, a *arguments) *Value {
@@ -260,7 +260,6 @@ func (f *flow) moduleMethod(base *Value, name string, a *arguments) *Value {
 
 // unknownMethod is a method of a value of unknown origin.
 func (f *flow) unknownMethod(base *Value, m *pyscan.Attribute, a *arguments) *Value {
-	key := envKey(m.Value)
 	name := lastName(m.Value)
 	switch m.Attr {
 	case "cuda":
@@ -302,9 +301,6 @@ func (f *flow) unknownMethod(base *Value, m *pyscan.Attribute, a *arguments) *Va
 		if f.moduleish(m.Value) {
 			return outputValue
 		}
-	}
-	if key != "" && f.modules[key+"."+m.Attr] {
-		return nil
 	}
 	return nil
 }

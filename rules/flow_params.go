@@ -19,7 +19,7 @@ var frameworkHooks = map[string][]string{
 func (f *flow) bindParameters() {
 	fn := f.fn
 	for i, p := range fn.Params {
-		f.env[p.Name] = f.parameter(i, p)
+		f.env[f.named(p.Name)] = f.parameter(i, p)
 	}
 }
 

@@ -97,9 +97,14 @@ func (t *Tree) calleeAfter(s *Site) int {
 }
 
 // functionPart is what runs in one function.
-type functionPart struct{ sites, calls []*Site }
+type functionPart struct {
+	sites, calls []*Site
+	variables    variables
+}
 
-func (t *Tree) functionParts(fn *pyscan.Function) functionPart {
+var noPart = &functionPart{}
+
+func (t *Tree) functionParts(fn *pyscan.Function) *functionPart {
 	if t.outside(fn) {
 		return t.base.functionParts(fn)
 	}
@@ -111,6 +116,7 @@ func (t *Tree) functionParts(fn *pyscan.Function) functionPart {
 				sizes[def.Index]++
 			}
 		}
+		t.places = make([]int32, len(t.Sites))
 		room := make([]*Site, len(t.Sites))
 		for i, n := range sizes {
 			t.parts[i].sites, room = room[:0:n], room[n:]
@@ -121,16 +127,18 @@ func (t *Tree) functionParts(fn *pyscan.Function) functionPart {
 				continue
 			}
 			p := &t.parts[def.Index]
+			t.places[s.at] = int32(len(p.sites))
 			p.sites = append(p.sites, s)
 			if _, ok := s.Node.(*pyscan.Call); ok {
 				p.calls = append(p.calls, s)
 			}
 		}
+		t.numberVariables()
 	})
 	if fn == nil || fn.Index >= len(t.parts) || t.File.Functions[fn.Index] != fn {
-		return functionPart{}
+		return noPart
 	}
-	return t.parts[fn.Index]
+	return &t.parts[fn.Index]
 }
 
 // named are the sites of the names spelled so.

@@ -62,9 +62,14 @@ func ask[K comparable, V any](a *analysis, key K, about *fileIndex, same func(V,
 
 func equal[V comparable](a, b V) bool { return a == b }
 
-// newFlow is a flow of nothing yet, with room for the values of its function's expressions.
+// newFlow is a flow that knows nothing yet.
 func (a *analysis) newFlow(x *fileIndex, fn *pyscan.Function, level int) *flow {
-	return &flow{a: a, x: x, fn: fn, level: level, values: make(map[pyscan.Expr]*Value, len(x.tree.in(fn))/3), env: env{}}
+	vars := &x.tree.functionParts(fn).variables
+	f := &flow{a: a, x: x, fn: fn, level: level, vars: vars, env: make(env, len(vars.listed)+1), uses: x.usesOf(fn)}
+	if len(fn.Params) > 0 && fn.Class != nil {
+		f.selfName = fn.Params[0].Name
+	}
+	return f
 }
 
 // bound is what a function's parameters are bound to.
@@ -77,7 +82,7 @@ type bound struct {
 func (f *flow) bound() bound {
 	b := bound{open: f.open, depth: f.depth}
 	for _, p := range f.fn.Params {
-		b.values = append(b.values, f.env[p.Name])
+		b.values = append(b.values, f.env[f.named(p.Name)])
 	}
 	return b
 }
@@ -93,8 +98,7 @@ func (a *analysis) bind(f *flow) {
 	}
 	was := f.bound()
 	a.notes.asked(x, func(b *analysis) bool {
-		again := &flow{a: b, x: x, fn: fn, level: level, values: map[pyscan.Expr]*Value{}, env: env{}} // its body is not looked at
-		again.scan()
+		again := b.newFlow(x, fn, level) // its body is not looked at
 		again.bindParameters()
 		is := again.bound()
 		return is.open == was.open && is.depth == was.depth && slices.EqualFunc(is.values, was.values, sameValue)

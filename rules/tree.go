@@ -62,8 +62,12 @@ type Tree struct {
 	// parts and names serve in, callsIn and named; made on first use.
 	partsOnce sync.Once
 	parts     []functionPart
-	namesOnce sync.Once
-	names     map[string][]*Site
+	// places are the sites' places among those of their functions, variables what they name, both by Site.at; numbers are the file's of
+	// its variables. They are made with parts.
+	places, variables []int32
+	numbers           map[variable]int32
+	namesOnce         sync.Once
+	names             map[string][]*Site
 	// assigned holds the plain assignments per function, made on first use.
 	assignedOnce sync.Once
 	assigned     map[*pyscan.Function][]*pyscan.Assign
