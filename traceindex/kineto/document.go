@@ -42,7 +42,7 @@ func read(ctx context.Context, r io.Reader, file string, block, fork int) (*trac
 		return nil, err
 	}
 	d.joinHelper()
-	if d.array && !d.p.phased && d.p.damaged.n+d.p.noPhase.n > 0 {
+	if d.array && !d.p.phased && d.p.damaged.n+d.p.tooLarge.n+d.p.noPhase.n > 0 {
 		return nil, fmt.Errorf("%s: %w: a JSON array, but not of events (nothing in it has a phase, \"ph\"); wanted the Kineto trace of torch.profiler", file, ErrNotTrace)
 	}
 	d.p.finish(file)

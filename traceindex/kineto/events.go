@@ -87,7 +87,7 @@ func (d *document) grow() bool {
 	w := d.w
 	had := w.n - w.pos
 	if had > maxPieceBytes {
-		d.p.damaged.note(&d.p, w.pos)
+		d.p.tooLarge.note(&d.p, w.pos)
 		return d.resync(w.pos+1, "")
 	}
 	if had > largeEventBytes && d.escape(w.n) {
@@ -96,7 +96,7 @@ func (d *document) grow() bool {
 	if !w.more() {
 		return d.repair() || d.escape(w.n)
 	}
-	for had > headroomBytes && w.n-w.pos < 2*had {
+	for had > headroomBytes && w.n-w.pos < min(2*had, maxPieceBytes) {
 		if !w.more() {
 			break
 		}

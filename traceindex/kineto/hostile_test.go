@@ -2,8 +2,13 @@ package kineto
 
 import (
 	"context"
+	"io"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+
+	"stepline/traceindex"
 )
 
 // Texts made to be slow: however long, no byte of them is looked at more than some dozen times.
@@ -58,5 +63,40 @@ func TestHostileTexts(t *testing.T) {
 				t.Errorf("%s: %d events", name, d.p.b.Len())
 			}
 		}
+	}
+}
+
+// TestEventsBeyondTheLimit: an event of gigabytes is dropped and told; the others are read, in memory that its size has no part
+// in.
+func TestEventsBeyondTheLimit(t *testing.T) {
+	piece := strings.Repeat("1,", 1<<19)
+	taken := func(mebibytes int) uint64 {
+		parts := []io.Reader{strings.NewReader(`{"traceEvents":[` + eventText(1) + `,{"ph":"X","name":"huge","ts":1,"dur":1,"args":{"x":[`)}
+		for range mebibytes {
+			parts = append(parts, strings.NewReader(piece))
+		}
+		parts = append(parts, strings.NewReader(`1]}},`+eventText(2)+`]}`))
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		builder, err := Read(context.Background(), io.MultiReader(parts...), "trace")
+		runtime.ReadMemStats(&after)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ix, err := builder.Build(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names := namesOf(ix); !slices.Equal(names, []string{"aten::op1", "aten::op2"}) {
+			t.Errorf("%d MiB: read %v", mebibytes, names)
+		}
+		if i := slices.IndexFunc(ix.Warnings, func(w traceindex.Warning) bool { return w.Code == "event-too-large" }); i < 0 ||
+			!strings.Contains(ix.Warnings[i].Message, "1 event of more than 64 MiB of text, dropped, first at line 1 (byte 136)") {
+			t.Errorf("%d MiB: warns %+v", mebibytes, ix.Warnings)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	if less, more := taken(maxPieceBytes>>20+8), taken(4*maxPieceBytes>>20); more > less+16<<20 {
+		t.Errorf("%d bytes are allocated for a large event, %d for one four times as large", less, more)
 	}
 }

@@ -37,11 +37,12 @@ type findings struct {
 	badEscape, controlBytes, badText      firstOf
 	notANumber, noTime, negative, damaged firstOf
 	noPhase, noDuration, overfull         firstOf
-	unended                               int64 // begun and never ended
-	latestNs, lastEndNs                   int64 // the latest start and end
-	phased                                bool  // some object has a phase, as events do
-	uncategorized                         bool  // some event's process must tell what it is
-	rawPaths                              bool  // the writer does not escape backslashes
+	tooLarge                              firstOf // only noted where the text is read in order
+	unended                               int64   // begun and never ended
+	latestNs, lastEndNs                   int64   // the latest start and end
+	phased                                bool    // some object has a phase, as events do
+	uncategorized                         bool    // some event's process must tell what it is
+	rawPaths                              bool    // the writer does not escape backslashes
 	// undecoded are the names that hold escapes or damage; they are decoded when all is known about the file.
 	undecoded []traceindex.NameID
 }
@@ -378,6 +379,7 @@ func (p *parser) finish(file string) {
 	warn(&p.noDuration, "no-duration", "%s without a duration (\"dur\"), taken as 0", count(p.noDuration.n, "event"))
 	warn(&p.noPhase, "no-phase", "%s without a phase (\"ph\"), dropped", count(p.noPhase.n, "event"))
 	warn(&p.overfull, "too-many-events", "more than %d events: %s dropped", math.MaxInt32, count(p.overfull.n, "event"))
+	warn(&p.tooLarge, "event-too-large", "%s of more than %d MiB of text, dropped", count(p.tooLarge.n, "event"), maxPieceBytes>>20)
 	warn(&p.damaged, "damaged-event", "%s where the text is no event, passed over", count(p.damaged.n, "place"))
 }
 

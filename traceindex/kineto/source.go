@@ -12,8 +12,9 @@ const (
 	// headroomBytes stand before each block's data, so that the unread tail of the block before can be put in front of it and
 	// an event that spans two blocks is still one piece of memory.
 	headroomBytes = 64 << 10
-	// maxPieceBytes bounds one event or one wanted value. Beyond, it counts as damage; nothing grows by what a file claims.
-	maxPieceBytes = 256 << 20
+	// maxPieceBytes bounds one event: profilers write a few hundred kilobytes at most. A larger one is dropped and told;
+	// nothing grows by what a file claims.
+	maxPieceBytes = 64 << 20
 	// padBytes are zeros behind the data: a lexer may look a few bytes past the end, and a zero byte ends every loop.
 	padBytes = 16
 )
@@ -89,7 +90,7 @@ func readBlock(r io.Reader, p []byte) (n int, err error) {
 func (w *window) close() { close(w.stop) }
 
 // more brings in the next block behind the unread bytes; positions into buf change by the move (pos is adjusted). It reports
-// false at the end of the input, with w.err set, or when one piece grows beyond maxPieceBytes.
+// false at the end of the input, with w.err set.
 func (w *window) more() bool {
 	if w.err != nil {
 		return false
