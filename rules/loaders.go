@@ -241,7 +241,20 @@ func (f *Facts) InTests() bool {
 	return f.inTests
 }
 
-var testPath = regexp.MustCompile(`(?i)(^|/)(tests?|testing|unittests?)/|(^|/)test_[^/]*\.py$|_test\.py$|(^|/)conftest\.py$`)
+// testPath matches the paths of tests.
+var testPath = pathPattern{regexp.MustCompile(`(?i)(^|/)(tests?|testing|unittests?)/|(^|/)test_[^/]*\.py$|_test\.py$|(^|/)conftest\.py$`)}
+
+// pathPattern is a pattern of paths. An editor may name a document as it likes, at any length: of more than maxPathBytes only
+// the end is looked at.
+type pathPattern struct{ pattern *regexp.Regexp }
+
+// maxPathBytes is the longest path that systems take (Linux' PATH_MAX).
+const maxPathBytes = 4096
+
+// MatchString reports whether the pattern matches a path.
+func (p pathPattern) MatchString(path string) bool {
+	return p.pattern.MatchString(path[max(0, len(path)-maxPathBytes):])
+}
 
 // InMemoryOnGPU reports whether a dataset's items lie on the GPU already.
 func (f *Facts) InMemoryOnGPU(data *Value) bool {
