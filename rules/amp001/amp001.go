@@ -3,6 +3,7 @@ package amp001
 
 import (
 	_ "embed"
+	"strings"
 
 	"stepline/pyscan"
 	"stepline/rules"
@@ -44,8 +45,19 @@ func fixes(p *rules.Pass) []rules.Fix {
 	if !ok || !p.NameIsTorch("torch") {
 		return nil
 	}
+	newline := p.Tree.Newline()
+	text := newline + newline + `torch.set_float32_matmul_precision("high")`
+	if !blankLineAt(strings.TrimPrefix(p.File.Text[insert:], newline)) {
+		text += newline
+	}
 	return []rules.Fix{{
 		Title: "Allow TF32: `torch.set_float32_matmul_precision(\"high\")`", Safety: rules.Unsafe,
-		Edits: []rules.TextEdit{{File: p.File, Span: pyscan.Span{Start: insert, End: insert}, New: p.Tree.Newline() + `torch.set_float32_matmul_precision("high")` + p.Tree.Newline()}},
+		Edits: []rules.TextEdit{{File: p.File, Span: pyscan.Span{Start: insert, End: insert}, New: text}},
 	}}
+}
+
+// blankLineAt reports whether a text begins with a line that holds nothing.
+func blankLineAt(text string) bool {
+	text = strings.TrimLeft(text, " \t\f")
+	return text == "" || text[0] == '\n' || text[0] == '\r'
 }
