@@ -7,15 +7,12 @@ import (
 	"stepline/pyscan"
 )
 
-// ddpPath names PyTorch's DistributedDataParallel in resolved paths.
-const ddpPath = "torch.nn.parallel.DistributedDataParallel"
-
-// IsDDP reports whether a call wraps a model in torch's DistributedDataParallel.
-func (f *Facts) IsDDP(call *pyscan.Call) bool { return f.Resolve(call.Func) == ddpPath }
+// DDP names PyTorch's DistributedDataParallel in resolved paths.
+const DDP = "torch.nn.parallel.DistributedDataParallel"
 
 // Wrapped is the call that wrapped a module value in DistributedDataParallel, with its file; nil for any other value.
 func (f *Facts) Wrapped(v *Value) (*pyscan.Call, *Tree) {
-	if v.Kind != Module || v.Wrapper == nil || v.WrapperPath != ddpPath || v.WrappedIn == nil {
+	if v.Kind != Module || v.Wrapper == nil || v.WrapperPath != DDP || v.WrappedIn == nil {
 		return nil, nil
 	}
 	return v.Wrapper, v.WrappedIn.ready().tree

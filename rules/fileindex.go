@@ -24,6 +24,9 @@ type fileIndex struct {
 	// defs finds a def's or lambda's site.
 	defs map[*pyscan.Function]*Site
 
+	pathsOnce sync.Once
+	byPath    map[string][]*Site // what callsByPath answers
+
 	usesOnce sync.Once
 	uses     map[*pyscan.Function]*uses
 

@@ -163,13 +163,12 @@ func (x *fileIndex) path(s *Site) string {
 	if p := s.path.Load(); p != nil {
 		return *p
 	}
-	p := x.resolve(e, s.Function, 0)
-	if p == "" {
-		s.path.Store(&noPath)
-	} else {
+	if p := x.resolve(e, s.Function, 0); p != "" {
 		s.path.Store(&p)
+		return p
 	}
-	return p
+	s.path.Store(&noPath)
+	return ""
 }
 
 var noPath = ""

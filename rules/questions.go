@@ -143,16 +143,22 @@ func (a *analysis) functionHeat(x *fileIndex, fn *pyscan.Function, callers int) 
 		a.notes.useAnswer(a.kept.heats[key])
 		return a.findHeat(x, fn, callers)
 	}
+	return a.askHeat(x, key)
+}
+
+// askHeat is findHeat, taken down as a question.
+func (a *analysis) askHeat(x *fileIndex, key heatKey) (*Heat, bool) {
 	a.notes.begin()
-	h, sure = a.findHeat(x, fn, callers)
+	h, sure := a.findHeat(x, key.fn, key.callers)
 	on := a.notes.asked(x, func(b *analysis) bool {
-		again, sureAgain := b.functionHeat(x, fn, callers)
+		again, sureAgain := b.functionHeat(x, key.fn, key.callers)
 		return sureAgain == sure && sameHeat(again, h)
 	})
 	if sure {
-		key.callers = sureHeat
+		a.kept.heats[heatKey{key.fn, sureHeat}] = on
+	} else {
+		a.kept.heats[key] = on
 	}
-	a.kept.heats[key] = on
 	return h, sure
 }
 

@@ -157,7 +157,7 @@ func joinSame(a, b *Value) *Value {
 		}
 		return &Value{Kind: a.Kind, Elem: join(a.element(), b.element())}
 	case Module:
-		if a.Wrapper == nil || b.WrapperPath == ddpPath { // `if distributed: model = DDP(model)`
+		if a.Wrapper == nil || b.WrapperPath == DDP { // `if distributed: model = DDP(model)`
 			a, b = b, a
 		}
 		if a.Def.class == b.Def.class && (a.Compiled || !b.Compiled) {

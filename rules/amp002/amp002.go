@@ -29,13 +29,8 @@ func check(p *rules.Pass) {
 	if !low["bfloat16"] || low["float16"] || low["?"] {
 		return
 	}
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("torch.cuda.amp.GradScaler", "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler") {
 		call := at.Call()
-		switch p.Resolve(call.Func) {
-		case "torch.cuda.amp.GradScaler", "torch.amp.GradScaler", "torch.amp.grad_scaler.GradScaler":
-		default:
-			continue
-		}
 		if rules.Keyword(call, "enabled") != nil || rules.HasOpenArguments(call) {
 			continue
 		}

@@ -32,11 +32,8 @@ func check(p *rules.Pass) {
 	if p.InTests() || !p.RunsInHalfPrecision() {
 		return
 	}
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("torch.nn.Linear") {
 		call := at.Call()
-		if p.Resolve(call.Func) != "torch.nn.Linear" {
-			continue
-		}
 		in, out := size(rules.Argument(call, 0, "in_features")), size(rules.Argument(call, 1, "out_features"))
 		switch {
 		case in >= 32 && in%8 != 0:

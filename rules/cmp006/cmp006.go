@@ -53,11 +53,8 @@ func check(p *rules.Pass) {
 		}
 		p.ReportHot(a.Softmax, hot, f, rules.NotPeriodic, rules.QuieterInEval)
 	}
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("torch.nn.functional.scaled_dot_product_attention") {
 		call := at.Call()
-		if p.Resolve(call.Func) != "torch.nn.functional.scaled_dot_product_attention" {
-			continue
-		}
 		mask := rules.Argument(call, 3, "attn_mask")
 		if mask == nil || rules.Keyword(call, "is_causal") != nil || !p.LowerTriangle(mask) {
 			continue

@@ -25,19 +25,20 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
-		what, fixes := "", []rules.Fix(nil)
-		switch {
-		case p.Resolve(at.Call().Func) == "torch.utils.data.DataLoader":
-			what, fixes = "makes a new DataLoader", p.Hoist(at, "Make the DataLoader once, before the loop")
-		case p.RestartsLoader(at):
-			what, fixes = "starts the loader again for one batch", p.DrawFromOne(at)
-		default:
+	for _, at := range p.CallsTo("torch.utils.data.DataLoader", "builtins.next") {
+		restarts := p.RestartsLoader(at)
+		if !restarts && p.Resolve(at.Call().Func) == "builtins.next" {
 			continue
 		}
 		hot := p.Hot(at)
 		if hot == nil || hot.Kind != rules.InLoop && hot.Kind != rules.Reached && hot.Kind != rules.InHook || p.InEvaluation(at) {
 			continue
+		}
+		what, fixes := "makes a new DataLoader", []rules.Fix(nil)
+		if restarts {
+			what, fixes = "starts the loader again for one batch", p.DrawFromOne(at)
+		} else {
+			fixes = p.Hoist(at, "Make the DataLoader once, before the loop")
 		}
 		p.ReportHot(at, hot, rules.Finding{
 			Fixes:   fixes,

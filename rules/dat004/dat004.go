@@ -26,8 +26,11 @@ var Rule = &rules.Rule{
 
 func check(p *rules.Pass) {
 	for _, at := range p.Tree.Calls {
+		if !p.UsesCUDA(at) {
+			continue
+		}
 		item := p.PerItem(at)
-		if item == nil || !p.UsesCUDA(at) || p.NoLoaderHasWorkers(item) {
+		if item == nil || p.NoLoaderHasWorkers(item) {
 			continue
 		}
 		severity := rules.Warning

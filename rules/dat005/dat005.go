@@ -42,11 +42,7 @@ func check(p *rules.Pass) {
 	if p.InTests() {
 		return
 	}
-	for _, at := range p.Tree.Calls {
-		path := p.Resolve(at.Call().Func)
-		if !decoders[path] {
-			continue
-		}
+	for _, at := range p.CallsWhere(func(path string) bool { return decoders[path] }) {
 		if hot := p.Hot(at); hot != nil {
 			if p.InEvaluation(at) {
 				continue
@@ -69,7 +65,7 @@ func check(p *rules.Pass) {
 				proof = "ran without workers in the trace"
 			}
 			p.ReportHot(at, item, rules.Finding{
-				Message: fmt.Sprintf("`%s` decodes in the training process: the DataLoader at %s %s, so the GPU waits for every %s", p.Line(at), p.PlaceOf(l), proof, what(path)),
+				Message: fmt.Sprintf("`%s` decodes in the training process: the DataLoader at %s %s, so the GPU waits for every %s", p.Line(at), p.PlaceOf(l), proof, what(p.Resolve(at.Call().Func))),
 				Related: []rules.Related{{File: l.File, Span: l.Call.Span, Message: "the loader without workers"}},
 			}, rules.NotPeriodic)
 			break

@@ -23,9 +23,9 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("h5py.File") {
 		call := at.Call()
-		if p.Resolve(call.Func) != "h5py.File" || rules.HasOpenArguments(call) || rules.Keyword(call, "rdcc_nbytes") != nil || rules.Keyword(call, "driver") != nil || !p.InDataset(at) || !p.KeptForItems(at) {
+		if rules.HasOpenArguments(call) || rules.Keyword(call, "rdcc_nbytes") != nil || rules.Keyword(call, "driver") != nil || !p.InDataset(at) || !p.KeptForItems(at) {
 			continue
 		}
 		if mode, ok := rules.StringValue(rules.Argument(call, 1, "mode")); ok && mode != "r" {

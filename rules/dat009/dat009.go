@@ -27,9 +27,9 @@ func check(p *rules.Pass) {
 	if p.MentionsInProject("set_epoch", "lightning", "accelerate", "Trainer(") {
 		return
 	}
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("torch.utils.data.DistributedSampler") {
 		call := at.Call()
-		if p.Resolve(call.Func) != "torch.utils.data.DistributedSampler" || rules.HasOpenArguments(call) {
+		if rules.HasOpenArguments(call) {
 			continue
 		}
 		if shuffle := rules.Argument(call, 3, "shuffle"); shuffle != nil && !rules.IsTrue(shuffle) {

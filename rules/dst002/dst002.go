@@ -26,20 +26,30 @@ var Rule = &rules.Rule{
 	Check:    check,
 }
 
+// decides: what takes the setting.
+func decides(path string) bool {
+	return path == rules.DDP || configuresDDP(path) || strings.HasPrefix(path, "lightning.") || strings.HasSuffix(path, "TrainingArguments")
+}
+
+// configuresDDP: what a framework wraps the model by.
+func configuresDDP(path string) bool {
+	return strings.HasSuffix(path, "DDPStrategy") || strings.HasSuffix(path, "DistributedDataParallelKwargs") || strings.HasSuffix(path, "DDPPlugin")
+}
+
 func check(p *rules.Pass) {
 	if p.InTests() {
 		return
 	}
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsWhere(decides) {
 		call := at.Call()
 		k := rules.Keyword(call, "find_unused_parameters")
 		path := p.Resolve(call.Func)
 		switch {
-		case p.IsDDP(call):
+		case path == rules.DDP:
 			if e := rules.Argument(call, 9, "find_unused_parameters"); rules.IsTrue(e) {
 				wrapped(p, at, e, k)
 			}
-		case strings.HasSuffix(path, "DDPStrategy") || strings.HasSuffix(path, "DistributedDataParallelKwargs") || strings.HasSuffix(path, "DDPPlugin"):
+		case configuresDDP(path):
 			if k != nil && rules.IsTrue(k.Value) {
 				framework(p, at, k.Span, p.RemoveArgument(call, k.Span))
 			}

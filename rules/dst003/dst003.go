@@ -29,9 +29,9 @@ func check(p *rules.Pass) {
 	if p.InTests() || p.MentionsInProject(".grad.detach_(") || p.Torch.Under(1, 7) {
 		return
 	}
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo(rules.DDP) {
 		call := at.Call()
-		if !p.IsDDP(call) || rules.HasOpenArguments(call) || rules.Argument(call, 11, "gradient_as_bucket_view") != nil {
+		if rules.HasOpenArguments(call) || rules.Argument(call, 11, "gradient_as_bucket_view") != nil {
 			continue
 		}
 		p.Report(at, rules.Finding{

@@ -30,9 +30,9 @@ func check(p *rules.Pass) {
 	if p.InTests() || !strings.Contains(p.File.Text, ".backward(") && !strings.Contains(p.File.Text, "optim") {
 		return
 	}
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("torch.nn.DataParallel", "torch.nn.parallel.DataParallel") {
 		call := at.Call()
-		if p.Resolve(call.Func) != "torch.nn.DataParallel" && p.Resolve(call.Func) != "torch.nn.parallel.DataParallel" || oneDevice(call) || p.ModuleOnCPU(call) {
+		if oneDevice(call) || p.ModuleOnCPU(call) {
 			continue
 		}
 		p.Report(at, rules.Finding{

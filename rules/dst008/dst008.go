@@ -27,8 +27,8 @@ func check(p *rules.Pass) {
 	if !p.MultiRank() {
 		return
 	}
-	for _, at := range p.Tree.Calls {
-		if p.Resolve(at.Call().Func) != "gc.collect" || p.InHandler(at) {
+	for _, at := range p.CallsTo("gc.collect") {
+		if p.InHandler(at) {
 			continue
 		}
 		hot := p.Hot(at)

@@ -38,8 +38,9 @@ var functions = map[string]string{
 func check(p *rules.Pass) {
 	for _, at := range p.Tree.Calls {
 		call := at.Call()
-		what := functions[p.Resolve(call.Func)]
-		if attr, ok := call.Func.(*pyscan.Attribute); ok && what == "" && p.Resolve(attr) == "" {
+		path := p.Resolve(call.Func)
+		what := functions[path]
+		if attr, ok := call.Func.(*pyscan.Attribute); ok && path == "" {
 			what = methods[attr.Attr]
 		}
 		if what == "" {

@@ -23,11 +23,8 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("torch.load") {
 		call := at.Call()
-		if p.Resolve(call.Func) != "torch.load" {
-			continue
-		}
 		given := rules.Keyword(call, "weights_only")
 		switch {
 		case given != nil && rules.IsFalse(given.Value):

@@ -27,15 +27,10 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
-		var what string
-		switch p.Resolve(at.Call().Func) {
-		case "torch.cuda.empty_cache", "torch.cuda.memory.empty_cache", "torch.accelerator.empty_cache":
-			what = "gives the allocator's cached memory back to the driver, so the next step asks for it again with cudaMalloc, which waits for the GPU"
-		case "gc.collect":
+	for _, at := range p.CallsTo("torch.cuda.empty_cache", "torch.cuda.memory.empty_cache", "torch.accelerator.empty_cache", "gc.collect") {
+		what := "gives the allocator's cached memory back to the driver, so the next step asks for it again with cudaMalloc, which waits for the GPU"
+		if p.Resolve(at.Call().Func) == "gc.collect" {
 			what = "goes over every Python object while the GPU waits for the next launch"
-		default:
-			continue
 		}
 		if p.InHandler(at) {
 			continue

@@ -24,15 +24,12 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
-		if p.InTests() {
-			return
-		}
-		switch p.Resolve(at.Call().Func) {
-		case "torch.cuda.set_per_process_memory_fraction", "torch.cuda.memory.set_per_process_memory_fraction":
-			p.Report(at, rules.Finding{
-				Message: fmt.Sprintf("`%s` caps how much device memory this process's caching allocator may take, and raises an out-of-memory error beyond it; it speeds nothing up: use it to share a GPU only", p.Line(at)),
-			})
-		}
+	if p.InTests() {
+		return
+	}
+	for _, at := range p.CallsTo("torch.cuda.set_per_process_memory_fraction", "torch.cuda.memory.set_per_process_memory_fraction") {
+		p.Report(at, rules.Finding{
+			Message: fmt.Sprintf("`%s` caps how much device memory this process's caching allocator may take, and raises an out-of-memory error beyond it; it speeds nothing up: use it to share a GPU only", p.Line(at)),
+		})
 	}
 }

@@ -41,13 +41,10 @@ var foreachOnly = map[string]bool{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsWhere(settable) {
 		call := at.Call()
 		name := optimizerClass(p.Resolve(call.Func))
 		since, canFuse := fusable[name]
-		if !canFuse && !foreachOnly[name] {
-			continue
-		}
 		short := name[strings.LastIndexByte(name, '.')+1:]
 		foreach, fused := rules.Keyword(call, "foreach"), rules.Keyword(call, "fused")
 		switch {
@@ -75,6 +72,13 @@ func check(p *rules.Pass) {
 }
 
 // optimizerClass maps `torch.optim.adamw.AdamW` to `torch.optim.AdamW`.
+// settable: an optimizer that can be told how to run.
+func settable(path string) bool {
+	name := optimizerClass(path)
+	_, canFuse := fusable[name]
+	return canFuse || foreachOnly[name]
+}
+
 func optimizerClass(path string) string {
 	parts := strings.Split(path, ".")
 	if len(parts) == 4 && parts[0] == "torch" && parts[1] == "optim" {

@@ -26,11 +26,8 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsWhere(func(path string) bool { return strings.HasPrefix(path, "torch.nn.utils.clip_grad_") }) {
 		call := at.Call()
-		if !strings.HasPrefix(p.Resolve(call.Func), "torch.nn.utils.clip_grad_") {
-			continue
-		}
 		k := rules.Keyword(call, "foreach")
 		if k == nil || !rules.IsFalse(k.Value) {
 			continue

@@ -27,13 +27,8 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("torch.nn.Embedding", "torch.nn.EmbeddingBag", "torch.nn.functional.embedding", "torch.nn.functional.embedding_bag") {
 		call := at.Call()
-		switch p.Resolve(call.Func) {
-		case "torch.nn.Embedding", "torch.nn.EmbeddingBag", "torch.nn.functional.embedding", "torch.nn.functional.embedding_bag":
-		default:
-			continue
-		}
 		k := rules.Keyword(call, "max_norm")
 		if k == nil || rules.IsNone(k.Value) || passedOn(k.Value) {
 			continue

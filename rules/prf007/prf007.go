@@ -30,10 +30,12 @@ func check(p *rules.Pass) {
 	if p.InTests() {
 		return
 	}
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsWhere(func(path string) bool {
+		return strings.HasSuffix(path, "detect_anomaly") || strings.HasPrefix(path, "lightning.")
+	}) {
 		call := at.Call()
 		path := p.Resolve(call.Func)
-		if path == "" || askedFor(p, at) {
+		if askedFor(p, at) {
 			continue
 		}
 		switch {

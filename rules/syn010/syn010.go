@@ -25,11 +25,8 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad.clip_grad_norm_") {
 		call := at.Call()
-		if p.Resolve(call.Func) != "torch.nn.utils.clip_grad_norm_" && p.Resolve(call.Func) != "torch.nn.utils.clip_grad.clip_grad_norm_" {
-			continue
-		}
 		given := rules.Argument(call, 3, "error_if_nonfinite")
 		if !rules.IsTrue(given) {
 			continue

@@ -26,12 +26,8 @@ var Rule = &rules.Rule{
 }
 
 func check(p *rules.Pass) {
-	for _, at := range p.Tree.Calls {
+	for _, at := range p.CallsTo("torch.tensor", "torch.as_tensor", "torch.FloatTensor", "torch.LongTensor") {
 		call := at.Call()
-		path := p.Resolve(call.Func)
-		if path != "torch.tensor" && path != "torch.as_tensor" && path != "torch.FloatTensor" && path != "torch.LongTensor" {
-			continue
-		}
 		if len(call.Args) == 0 || !p.Literal(call.Args[0]) || p.BehindNoneTest(at) {
 			continue
 		}
