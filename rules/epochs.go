@@ -38,26 +38,89 @@ func (f *Facts) EpochLoop(l *LoaderCall) *Place {
 	return nil
 }
 
-// iterates reports whether a for loop goes over the loader (over any loader or parameter of unknown origin for nil), directly or
-// through enumerate or a progress bar.
+// iterates reports whether a for loop goes over the loader (over any loader or parameter of unknown origin for nil), directly,
+// through enumerate or a progress bar, or through a name for one of these.
 func (f *Facts) iterates(x *fileIndex, each *pyscan.For, l *LoaderCall) bool {
-	e := each.Iter
-	for {
-		call, ok := e.(*pyscan.Call)
-		if !ok || len(call.Args) == 0 {
-			break
-		}
-		e = call.Args[0]
+	e := firstArgument(each.Iter)
+	if bar := f.barOf(x, each, e); bar != nil {
+		e = firstArgument(bar)
 	}
 	s := x.tree.Site(e)
 	if s == nil {
 		return false
 	}
 	v := f.analysis.value(x, s)
+	if v.Kind == Bar && v.Data != nil {
+		v = v.Data
+	}
 	if l == nil {
 		return v.Kind == Loader || v.Kind == Unknown && loaderNames.MatchString(lastName(e))
 	}
 	return v.Kind == Loader && v.Made == l.Call
+}
+
+// firstArgument is what the innermost of calls in calls is made with: `loader` of `enumerate(tqdm(loader))`.
+func firstArgument(e pyscan.Expr) pyscan.Expr {
+	for {
+		call, ok := e.(*pyscan.Call)
+		if !ok || len(call.Args) == 0 {
+			return e
+		}
+		e = call.Args[0]
+	}
+}
+
+// barOf is the call that a name of a loop's iterable stands for: `bar = tqdm(loader)`, `with tqdm(loader) as bar`,
+// `batches = enumerate(loader)`. It is nil unless the name is bound once in the turn of the loops around.
+func (f *Facts) barOf(x *fileIndex, each *pyscan.For, e pyscan.Expr) pyscan.Expr {
+	name, ok := e.(*pyscan.Name)
+	at := x.tree.Site(each)
+	if !ok || at == nil {
+		return nil
+	}
+	var bound pyscan.Expr
+	bindings := 0
+	for _, s := range x.tree.in(at.Def()) {
+		if n, ok := s.Node.(*pyscan.Name); !ok || n.ID != name.ID || !isTarget(s) {
+			continue
+		}
+		if enclosingLoop(s) != enclosingLoop(at) {
+			continue // it is bound anew before it gets here
+		}
+		bindings++
+		switch n := s.Parent.Node.(type) {
+		case *pyscan.Assign:
+			bound = n.Value
+		case *pyscan.With:
+			for _, item := range n.Items {
+				if item.Target == s.Node {
+					bound = item.Context
+				}
+			}
+		}
+	}
+	if _, call := bound.(*pyscan.Call); !call || bindings != 1 {
+		return nil
+	}
+	if made := x.tree.Site(bound); f.analysis.value(x, made).Kind != Bar && x.calleePath(made) != "builtins.enumerate" {
+		return nil
+	}
+	return bound
+}
+
+// isTarget reports whether a name is bound where it stands, alone or in a tuple.
+func isTarget(s *Site) bool {
+	for ; s.Parent != nil; s = s.Parent {
+		if s.Role == RoleTarget {
+			return true
+		}
+		switch s.Parent.Node.(type) {
+		case *pyscan.Tuple, *pyscan.List:
+		default:
+			return false
+		}
+	}
+	return false
 }
 
 var loaderNames = wordPattern(`(?i)loader|(^|_)(dl|data|batches)$`)
