@@ -4,6 +4,7 @@ package xfr006
 import (
 	_ "embed"
 	"fmt"
+	"slices"
 
 	"stepline/pyscan"
 	"stepline/rules"
@@ -42,7 +43,7 @@ func check(p *rules.Pass) {
 				break
 			}
 		}
-		if moved == at && !p.OnGPU(call) {
+		if moved == at && !p.OnGPU(call) && !goesWhereOthersGo(p, at) || namesModuleOnCPU(p, moved) {
 			continue
 		}
 		hot := p.Hot(at)
@@ -54,6 +55,38 @@ func check(p *rules.Pass) {
 			Fixes:   fixes(p, at, moved),
 		}, rules.NotPeriodic, rules.QuieterInEval)
 	}
+}
+
+// goesWhereOthersGo reports whether the device that a call names is one to which the same function copies something that is known
+// to end up on a GPU: `x.to(model.device)` tells where `device=model.device` is, whatever the model.
+func goesWhereOthersGo(p *rules.Pass, at *rules.Site) bool {
+	k := rules.Keyword(at.Call(), "device")
+	if k == nil {
+		return false
+	}
+	return slices.ContainsFunc(p.Tree.Calls, func(other *rules.Site) bool {
+		if other.Def() != at.Def() || p.Moves(other) == nil {
+			return false
+		}
+		where := rules.Argument(other.Call(), 0, "device")
+		return where != nil && p.Text(where) == p.Text(k.Value)
+	})
+}
+
+// namesModuleOnCPU reports whether a tensor goes where a module is that was put on the CPU: `device=model.device`.
+func namesModuleOnCPU(p *rules.Pass, moved *rules.Site) bool {
+	found := false
+	rules.EachExpr(moved.Node.(pyscan.Expr), func(e pyscan.Expr) bool {
+		if attr, ok := e.(*pyscan.Attribute); ok && attr.Attr == "device" {
+			rules.EachExpr(attr.Value, func(base pyscan.Expr) bool {
+				v := p.Value(base)
+				found = found || v.Kind == rules.Module && v.OnCPU
+				return !found
+			})
+		}
+		return !found
+	})
+	return found
 }
 
 // fixes registers the constant as a buffer where the code is a module's forward with an __init__ of its own.
