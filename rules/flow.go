@@ -27,6 +27,8 @@ type analysis struct {
 	framework map[*pyscan.Class]bool
 	bases     map[*pyscan.Class][]definition
 
+	arguments []*Value // those of the calls that are being evaluated
+
 	notes notes // what the answers rest on
 	kept  kept
 }

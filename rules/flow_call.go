@@ -7,7 +7,7 @@ import (
 	"stepline/pyscan"
 )
 
-// arguments are a call's evaluated arguments.
+// arguments are a call's evaluated arguments. Nothing may keep them: their room is used again.
 type arguments struct {
 	call   *pyscan.Call
 	callee *Site    // of what is called; nil in code that is half typed
@@ -66,13 +66,17 @@ func (a *arguments) all() *Value {
 }
 
 func (f *flow) call(e *pyscan.Call, at *Site) *Value {
+	used := len(f.a.arguments)
+	v := f.callWith(e, at)
+	f.a.arguments = f.a.arguments[:used]
+	return v
+}
+
+// callWith is call, which leaves the arguments behind those of the calls around it.
+func (f *flow) callWith(e *pyscan.Call, at *Site) *Value {
 	a := &arguments{call: e}
 	if at != nil && e.Func != nil {
 		a.callee = f.x.tree.Sites[at.at+1] // a call's first part
-	}
-	if n := len(e.Args) + len(e.Keywords); n > 0 {
-		values := make([]*Value, 0, n)
-		a.args, a.kws = values[:0:len(e.Args)], values[len(e.Args):len(e.Args)]
 	}
 	method, isMethod := e.Func.(*pyscan.Attribute)
 	var base *Value
@@ -85,20 +89,23 @@ func (f *flow) call(e *pyscan.Call, at *Site) *Value {
 	if isMethod && path == "" {
 		base = f.eval(method.Value)
 	}
+	first := len(f.a.arguments)
 	for _, arg := range e.Args {
 		v := f.eval(arg)
 		if star, ok := arg.(*pyscan.Starred); ok {
 			v = f.noted(star.Value).element()
 		}
-		a.args = append(a.args, v)
+		f.a.arguments = append(f.a.arguments, v)
 	}
 	for _, k := range e.Keywords {
 		v := f.eval(k.Value)
 		if k.Name == "" { // **mapping
 			v = v.element()
 		}
-		a.kws = append(a.kws, v)
+		f.a.arguments = append(f.a.arguments, v)
 	}
+	own := f.a.arguments[first:]
+	a.args, a.kws = own[:len(e.Args)], own[len(e.Args):]
 	if path != "" {
 		if d := f.a.project.define(f.x, e.Func, f.fn, 0); d.ok() && d.module == nil {
 			return f.callDefinition(d, nil, a)

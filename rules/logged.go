@@ -128,23 +128,22 @@ func (f *Facts) LogName(s *Site) string {
 	if !ok {
 		return ""
 	}
-	name := f.Line(attr)
 	switch attr.Attr {
 	case "add_scalar", "add_scalars":
-		return name
+		return f.Line(attr)
 	case "log", "log_dict":
 		if path := f.Resolve(attr); path == "wandb.log" {
-			return name
+			return f.Line(attr)
 		}
 		if fn := s.Def(); fn != nil && isSelfName(attr.Value, selfOf(fn)) && methodClass(fn) != nil && f.analysis.isFrameworkClass(f.index, methodClass(fn)) {
-			return name
+			return f.Line(attr)
 		}
 		if v := f.Value(attr.Value); v.Kind == Writer || runNames.MatchString(lastName(attr.Value)) && attr.Attr == "log" && len(call.Args) > 0 {
-			return name
+			return f.Line(attr)
 		}
 	case "log_metric", "log_metrics":
 		if strings.HasPrefix(f.Resolve(attr), "mlflow.") || loggerOwner.MatchString(lastName(attr.Value)) {
-			return name
+			return f.Line(attr)
 		}
 	}
 	return ""

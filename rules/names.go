@@ -8,8 +8,8 @@ import (
 
 // binding is what a name is bound to in one scope.
 type binding struct {
-	// path is the dotted name an import binds: "torch.nn.functional".
-	path string
+	// path is the dotted name an import binds, "torch.nn.functional", and canonical what it stands for.
+	path, canonical string
 	// level is the number of leading dots of a relative import.
 	level int
 	// def or class is set for definitions.
@@ -103,18 +103,20 @@ func bindImport(s scope, n *pyscan.Import) {
 			}
 			b := s.at(bound)
 			if b.path == "" || strings.HasPrefix(path, "torch") {
-				b.path, b.level = path, n.Level
+				b.path, b.canonical, b.level = path, canonical.Replace(path), n.Level
 			}
 			continue
 		}
 		if name.Alias != "" {
-			s.at(name.Alias).path = name.Name
+			s.at(name.Alias).imports(name.Name)
 		} else {
 			first, _, _ := strings.Cut(name.Name, ".")
-			s.at(first).path = first
+			s.at(first).imports(first)
 		}
 	}
 }
+
+func (b *binding) imports(path string) { b.path, b.canonical = path, canonical.Replace(path) }
 
 // lookup finds a name's binding from a function outwards; where is the scope's function.
 func (x *fileIndex) lookup(name string, from *pyscan.Function) (b *binding, where *pyscan.Function) {
@@ -148,6 +150,18 @@ var canonical = strings.NewReplacer(
 	"lightning.pytorch.", "lightning.",
 	"torch.functional.", "torch.",
 )
+
+// aliasing are the last parts of what stands before the last dot of an alias: others need no replacement.
+var aliasing = wordSet("dataloader dataset distributed module optimizer clip_grad grad_scaler autocast_mode distributed_c10d pytorch_lightning pytorch functional")
+
+// canonicalMember is the canonical path of a member of what has a canonical path.
+func canonicalMember(of, member string) string {
+	path := of + "." + member
+	if aliasing[lastPart(of)] {
+		return canonical.Replace(path)
+	}
+	return path
+}
 
 // path is resolve for a site, remembered there: it rests on the file alone.
 func (x *fileIndex) path(s *Site) string {
@@ -189,7 +203,7 @@ func (x *fileIndex) resolve(e pyscan.Expr, from *pyscan.Function, depth int) str
 		if base == "" {
 			return ""
 		}
-		return canonical.Replace(base + "." + e.Attr)
+		return canonicalMember(base, e.Attr)
 	case *pyscan.Name:
 		b, where := x.lookup(e.ID, from)
 		switch {
@@ -201,7 +215,7 @@ func (x *fileIndex) resolve(e pyscan.Expr, from *pyscan.Function, depth int) str
 		case b.path != "" && b.level > 0:
 			return "" // a relative import names the project's own code
 		case b.path != "":
-			return canonical.Replace(b.path)
+			return b.canonical
 		case b.def != nil || b.class != nil:
 			return ""
 		case b.alias != nil && b.assigned == 1 && depth < 4:

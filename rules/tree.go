@@ -65,7 +65,7 @@ type Tree struct {
 	// places are the sites' places among those of their functions, variables what they name, both by Site.at; numbers are the file's of
 	// its variables. They are made with parts.
 	places, variables []int32
-	numbers           map[variable]int32
+	numbers           numbering
 	namesOnce         sync.Once
 	names             map[string][]*Site
 	// assigned holds the plain assignments per function, made on first use.

@@ -10,16 +10,51 @@ import (
 // variable's number in its function. Both are the same for all flows of a function, of which there may be one a level, so they are
 // given once for each file: to look values up by node and by name took half of a flow's time.
 
-// variable is what may be assigned to: a name, or an attribute or constant item of a variable ("self.x", `state["step"]`).
-type variable struct {
-	of   int32 // the variable it is a part of, 0 for a name
+// numbering numbers the variables of a file: names, and the attributes and constant items of variables ("self.x", `state["step"]`).
+type numbering struct {
+	names map[string]int32
+	parts map[variablePart]int32
+	// roots are by number: the name that a part hangs on, 0 for a name. There is no variable 0.
+	roots []int32
+}
+
+// variablePart is an attribute or item of a variable.
+type variablePart struct {
+	of   int32
 	item bool
 	name string
 }
 
+func (n *numbering) name(name string) int32 {
+	number := n.names[name]
+	if number == 0 {
+		number = n.add(0)
+		n.names[name] = number
+	}
+	return number
+}
+
+func (n *numbering) part(p variablePart) int32 {
+	number := n.parts[p]
+	if number == 0 {
+		root := n.roots[p.of]
+		if root == 0 {
+			root = p.of
+		}
+		number = n.add(root)
+		n.parts[p] = number
+	}
+	return number
+}
+
+func (n *numbering) add(root int32) int32 {
+	n.roots = append(n.roots, root)
+	return int32(len(n.roots) - 1)
+}
+
 // variables are those that a function's code names.
 type variables struct {
-	// listed are the function's variables as the file numbers them, in order: the function's own numbers count from 1 in this list.
+	// listed are the file's numbers of them, in order: the function's own numbers count from 1 in this list.
 	listed []int32
 	// parts leads, by own number, from a name to the first of the variables that hang on it, and from each of those to the next; 0 ends.
 	parts []int32
@@ -33,105 +68,103 @@ func (v *variables) numberOf(fileNumber int32) int32 {
 	return 0
 }
 
+// link makes parts.
+func (v *variables) link(roots []int32) {
+	v.parts = make([]int32, len(v.listed)+1)
+	for i, n := range v.listed {
+		if root := v.numberOf(roots[n]); root != 0 {
+			v.parts[i+1], v.parts[root] = v.parts[root], int32(i+1)
+		}
+	}
+}
+
 // variableNamed is the number, in a function, of the variable of a name; 0 if its code does not name it.
 func (t *Tree) variableNamed(fn *pyscan.Function, name string) int32 {
 	if t.outside(fn) {
 		return t.base.variableNamed(fn, name)
 	}
 	own := &t.functionParts(fn).variables
-	return own.numberOf(t.numbers[variable{name: name}])
+	return own.numberOf(t.numbers.names[name])
 }
 
 // numberVariables numbers the variables of the tree's functions, and notes at each site the one it names.
 func (t *Tree) numberVariables() {
-	t.numbers = map[variable]int32{}
+	t.numbers = numbering{names: map[string]int32{}, parts: map[variablePart]int32{}, roots: []int32{0}}
 	t.variables = make([]int32, len(t.Sites))
-	names := []int32{0}                // by file number: the name that a variable hangs on, 0 for a name
-	number := func(v variable) int32 { // the file's
-		n := t.numbers[v]
-		if n == 0 {
-			n = int32(len(names))
-			t.numbers[v] = n
-			name := v.of
-			if v.of != 0 && names[v.of] != 0 {
-				name = names[v.of]
-			}
-			names = append(names, name)
-		}
-		return n
-	}
+	own := make([]int32, 0, 256) // by the file's number: the function's
 	var listed []int32
 	for i := range t.parts {
 		p, fn := &t.parts[i], t.File.Functions[i]
 		if t.outside(fn) || fn.Comprehension != nil {
 			continue
 		}
-		listed = listed[:0]
-		for _, param := range fn.Params {
-			listed = append(listed, number(variable{name: param.Name}))
-		}
-		for _, s := range slices.Backward(p.sites) { // a variable comes after those that hang on it
-			if n := t.variableAt(s, number); n != 0 {
-				t.variables[s.at] = n
-				listed = append(listed, n)
-			}
-			if try, ok := s.Node.(*pyscan.Try); ok {
-				for _, h := range try.Handlers {
-					if h.Name != "" {
-						listed = append(listed, number(variable{name: h.Name}))
-					}
-				}
-			}
-		}
+		listed = t.variablesOf(fn, p.sites, listed[:0])
 		slices.Sort(listed)
 		p.variables.listed = slices.Clone(slices.Compact(listed))
-		p.variables.link(names)
+		p.variables.link(t.numbers.roots)
+		own = slices.Grow(own, len(t.numbers.roots))[:len(t.numbers.roots)]
+		for i, n := range p.variables.listed {
+			own[n] = int32(i + 1)
+		}
 		for _, s := range p.sites {
 			if n := t.variables[s.at]; n != 0 {
-				t.variables[s.at] = p.variables.numberOf(n)
+				t.variables[s.at] = own[n]
 			}
 		}
 	}
 }
 
-// variableAt is the file's number of the variable that a site names, 0 if it names none.
-func (t *Tree) variableAt(s *Site, number func(variable) int32) int32 {
-	part := func(of pyscan.Expr, v variable) int32 {
-		if first := int(s.at) + 1; first < len(t.Sites) && t.Sites[first].Node == pyscan.Node(of) {
-			v.of = t.variables[first]
-		}
-		if v.of == 0 {
-			return 0
-		}
-		return number(v)
+// variablesOf appends the file's numbers of the variables that a function's code names, and notes them at its sites.
+func (t *Tree) variablesOf(fn *pyscan.Function, sites []*Site, listed []int32) []int32 {
+	for _, param := range fn.Params {
+		listed = append(listed, t.numbers.name(param.Name))
 	}
+	for _, s := range slices.Backward(sites) { // a variable comes before its parts
+		if n := t.variableAt(s); n != 0 {
+			t.variables[s.at] = n
+			listed = append(listed, n)
+		}
+		if try, ok := s.Node.(*pyscan.Try); ok {
+			for _, h := range try.Handlers {
+				if h.Name != "" {
+					listed = append(listed, t.numbers.name(h.Name))
+				}
+			}
+		}
+	}
+	return listed
+}
+
+// variableAt is the file's number of the variable that a site names, 0 if it names none.
+func (t *Tree) variableAt(s *Site) int32 {
 	switch n := s.Node.(type) {
 	case *pyscan.Name:
 		if n.ID != "" {
-			return number(variable{name: n.ID})
+			return t.numbers.name(n.ID)
 		}
 	case *pyscan.Attribute:
-		return part(n.Value, variable{name: n.Attr})
+		if of := t.firstPart(s, n.Value); of != nil && t.variables[of.at] != 0 {
+			return t.numbers.part(variablePart{of: t.variables[of.at], name: n.Attr})
+		}
 	case *pyscan.Subscript:
-		if c, ok := n.Index.(*pyscan.Constant); ok {
-			return part(n.Value, variable{item: true, name: itemName(c)})
+		c, ok := n.Index.(*pyscan.Constant)
+		if of := t.firstPart(s, n.Value); ok && of != nil && t.variables[of.at] != 0 {
+			return t.numbers.part(variablePart{of: t.variables[of.at], item: true, name: itemName(c)})
 		}
 	case *pyscan.FunctionDef:
-		return number(variable{name: n.Function.Name})
+		return t.numbers.name(n.Function.Name)
 	case *pyscan.ClassDef:
-		return number(variable{name: n.Class.Name})
+		return t.numbers.name(n.Class.Name)
 	}
 	return 0
 }
 
-// link makes parts; names tells by the file's number what name a variable hangs on.
-func (v *variables) link(names []int32) {
-	v.parts = make([]int32, len(v.listed)+1)
-	for i, n := range v.listed {
-		if name := v.numberOf(names[n]); name != 0 {
-			v.parts[i+1], v.parts[name] = v.parts[name], int32(i+1)
-		}
+// firstPart is the site that follows a node's, if that is the given part of it.
+func (t *Tree) firstPart(s *Site, part pyscan.Expr) *Site {
+	if next := int(s.at) + 1; next < len(t.Sites) && t.Sites[next].Node == pyscan.Node(part) {
+		return t.Sites[next]
 	}
+	return nil
 }
 
 // itemName tells a constant item from others of the same variable.
