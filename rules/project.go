@@ -2,6 +2,7 @@ package rules
 
 import (
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -156,8 +157,8 @@ func (p *Project) countDefined(name string) int {
 func (p *Project) named(name string, table func(*nameIndex) map[string][]*fileIndex, has func(*fileIndex) bool) []*fileIndex {
 	p.names.once.Do(func() {
 		p.names.callers, p.names.defs = map[string][]*fileIndex{}, map[string][]*fileIndex{}
+		readyAll(p.names.files)
 		for _, x := range p.names.files {
-			x.ready()
 			for call := range x.calls {
 				p.names.callers[call] = append(p.names.callers[call], x)
 			}
@@ -184,6 +185,20 @@ func (p *Project) named(name string, table func(*nameIndex) map[string][]*fileIn
 		slices.SortFunc(out, byPath)
 	}
 	return out
+}
+
+// readyAll builds the indexes of files on all cores: whoever asks for anything of the project waits for all of them.
+func readyAll(files []*fileIndex) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(files)); i = next.Add(1) - 1 {
+				files[i].ready().loopInfo()
+			}
+		})
+	}
+	workers.Wait()
 }
 
 // NewProject makes a project of parsed files. Their indexes are made when first needed.
