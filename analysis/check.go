@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 
 	"golang.org/x/sync/errgroup"
 
@@ -196,16 +197,19 @@ func (c *Checked) syntaxWarning(file *pyscan.File, e pyscan.SyntaxError) tracein
 // IsNotebook tells a Jupyter notebook by its name.
 func IsNotebook(path string) bool { return strings.EqualFold(filepath.Ext(path), ".ipynb") }
 
-// inParallel runs work(0) … work(n−1) on all cores until ctx ends.
+// inParallel runs work(0) … work(n−1) on all cores until ctx ends. Each core has one goroutine for all it does: parsers and rules
+// recurse deep, and a goroutine for each piece of work would have to grow its stack anew each time.
 func inParallel(ctx context.Context, n int, work func(i int)) error {
+	var next atomic.Int64
 	group, groupCtx := errgroup.WithContext(ctx)
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i := range n {
+	for range min(n, runtime.GOMAXPROCS(0)) {
 		group.Go(func() error {
-			if err := groupCtx.Err(); err != nil {
-				return err
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				if err := groupCtx.Err(); err != nil {
+					return err
+				}
+				work(int(i))
 			}
-			work(i)
 			return nil
 		})
 	}
