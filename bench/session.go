@@ -98,13 +98,25 @@ type measured struct {
 	start, opened, traceLoaded    time.Duration
 	keystrokes, hover, hint, lens []time.Duration
 	hoverWhileLoading             []time.Duration
-	// own is what the server says of its keystrokes.
-	own struct {
-		Edits  int
-		P50Ms  float64 `json:"p50_ms"`
-		P95Ms  float64 `json:"p95_ms"`
-		MostMs float64 `json:"most_ms"`
-	}
+	// own is what the server says of its own share; loading of that until the trace was loaded.
+	own, loading latencies
+}
+
+// latencies are the answer to stepline/latency.
+type latencies struct {
+	Edits   latency
+	Answers map[string]latency
+}
+
+type latency struct {
+	Count  int
+	P50Ms  float64 `json:"p50_ms"`
+	P95Ms  float64 `json:"p95_ms"`
+	MostMs float64 `json:"most_ms"`
+}
+
+func (l latency) String() string {
+	return fmt.Sprintf("p50 %.2f ms, p95 %.2f ms, most %.2f ms", l.P50Ms, l.P95Ms, l.MostMs)
 }
 
 // replay plays the session against a language server. trace, if any, is loaded before the typing, as stepline loads it; every
@@ -133,6 +145,9 @@ func (s *editingSession) replay(trace string, command string, arguments ...strin
 	if trace != "" {
 		if err := got.load(c, uri, trace); err != nil {
 			return nil, fmt.Errorf("loading %s: %w", trace, err)
+		}
+		if err := c.ask("stepline/latency", &got.loading); err != nil {
+			return nil, err
 		}
 	}
 	if err := s.typeAll(c, uri, trace != "", got); err != nil || trace == "" {
@@ -278,8 +293,9 @@ func benchSession(stepline, source, trace string, keystrokes int) error {
 	row("session: 5,000-line file opened to diagnostics", "%.1f ms", milliseconds(got.opened))
 	row("session: trace loaded", "%.2f s", got.traceLoaded.Seconds())
 	row("session: hover while the trace loads", "%s", quantiles(got.hoverWhileLoading))
+	row("session: hover while the trace loads, the server's share", "%s", got.loading.Answers["textDocument/hover"])
 	row("session: keystroke to diagnostics", "%s over %d keystrokes", quantiles(got.keystrokes), len(got.keystrokes))
-	row("session: the server's own share of it", "p50 %.2f ms, p95 %.2f ms, most %.2f ms over %d", got.own.P50Ms, got.own.P95Ms, got.own.MostMs, got.own.Edits)
+	row("session: keystroke to diagnostics, the server's share", "%s", got.own.Edits)
 	row("session: hover", "%s", quantiles(got.hover))
 	row("session: inlay hints of 80 lines", "%s", quantiles(got.hint))
 	row("session: code lenses", "%s", quantiles(got.lens))

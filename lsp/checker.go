@@ -194,7 +194,7 @@ func (c *checker) told(d *document, result *checked, settle func(*checked) bool)
 		c.s.published(d, result)
 	}
 	if quick == nil && !d.received.IsZero() {
-		c.s.latency.add(time.Since(d.received))
+		c.s.latency.edited(time.Since(d.received))
 	}
 	return c.noteStale(d, result)
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
@@ -45,7 +46,7 @@ type server struct {
 	lastEdit atomic.Int64
 	closed   closedChecks
 	tokens   progressTokens
-	latency  latency
+	latency  latencies
 }
 
 // phase is where the session stands in its life.
@@ -125,7 +126,9 @@ func (s *server) Request(ctx context.Context, method string, params []byte) (wir
 	if !known {
 		return wire.Reply{}, jsonrpc2.Errorf(jsonrpc2.MethodNotFound, "stepline has no method %q", method)
 	}
-	return handle(s, ctx, params)
+	reply, err := handle(s, ctx, params)
+	reply.Answered = func(took time.Duration) { s.latency.answered(method, took) }
+	return reply, err
 }
 
 // Notification implements wire.Handler.

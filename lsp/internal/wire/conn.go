@@ -38,6 +38,8 @@ type Handler interface {
 type Reply struct {
 	Value any
 	Work  Work
+	// Answered, if not nil, is told when the answer was handed to the writer, and how long after its request had been read.
+	Answered func(took time.Duration)
 	// Long gives the work a goroutine of its own, so that it keeps none of the short ones waiting.
 	Long bool
 }

@@ -7,6 +7,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"time"
 
 	"go.lsp.dev/jsonrpc2"
 	"go.uber.org/zap"
@@ -47,6 +48,8 @@ func (c *Conn) cancelRequest(params []byte) {
 }
 
 func (c *Conn) request(ctx context.Context, id, method string, params []byte, reply func([]byte)) {
+	received := c.received
+	var answered func(took time.Duration)
 	ctx, cancel := context.WithCancelCause(ctx)
 	r := &request{id: id, cancel: cancel}
 	c.mu.Lock()
@@ -60,8 +63,12 @@ func (c *Conn) request(ctx context.Context, id, method string, params []byte, re
 		}
 		c.mu.Unlock()
 		reply(c.answer(id, method, result, err))
+		if answered != nil {
+			answered(time.Since(received))
+		}
 	}
 	how, err := guard(c.log, method, func() (Reply, error) { return c.handler.Request(ctx, method, params) })
+	answered = how.Answered
 	if err != nil || how.Work == nil {
 		finish(how.Value, err)
 		return
