@@ -124,7 +124,7 @@ const maxKnownPrices = 1 << 14
 
 // price asks the diagnosed run, once for each question.
 func (c *traceCosts) price(q rules.Question, lines []diagnose.Line) (diagnose.Price, bool) {
-	key := fmt.Sprintf("%v %q %v", q.Kind, q.Ops, lines)
+	key := fmt.Sprintf("%v %q %v %v %v", q.Kind, q.Ops, q.Anywhere, q.AbsenceProvesNothing, lines)
 	c.mu.Lock()
 	known, found := c.known[key]
 	c.mu.Unlock()
@@ -147,7 +147,7 @@ func (c *traceCosts) ask(q rules.Question, lines []diagnose.Line) (diagnose.Pric
 	case rules.PriceData:
 		return c.prices.Loader(), c.loader != rules.LoaderUnknown
 	case rules.PriceKernels, rules.PriceComm:
-		if len(lines) == 0 && (len(q.Ops) > 0 || q.Kind == rules.PriceComm) {
+		if q.Anywhere || len(lines) == 0 && (len(q.Ops) > 0 || q.Kind == rules.PriceComm) {
 			price := c.prices.Communication(nil)
 			if q.Kind == rules.PriceKernels {
 				price = c.prices.AllKernels(q.Ops)
@@ -162,7 +162,8 @@ func (c *traceCosts) ask(q rules.Question, lines []diagnose.Line) (diagnose.Pric
 	case rules.PriceSync:
 		return c.prices.Sync(lines), true
 	case rules.PriceHost:
-		return c.prices.Host(lines, q.Ops), true
+		price := c.prices.Host(lines, q.Ops)
+		return price, price.Count > 0 || !q.AbsenceProvesNothing
 	case rules.PriceCopy:
 		price := c.prices.Copies(lines, q.Ops)
 		if len(q.Ops) == 0 { // the host's work on the statement goes as well

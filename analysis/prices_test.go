@@ -3,6 +3,8 @@ package analysis
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -159,4 +161,115 @@ func TestPromisesOfTheSavingsLab(t *testing.T) {
 	if low := 0.75 * float64(price.LowNs/loaded.StepCount()) / 1e6; price.Count == 0 || low <= 0 || low > saved*1.15+0.5 {
 		t.Errorf("%d collectives promise at least %.2f ms a step; no_sync saved %.2f ms", price.Count, low, saved)
 	}
+}
+
+// truthOf is what the ranges around statements measured, summed over lines, by the keys of truth.json.
+func truthOf(t *testing.T, file string, lines ...string) map[string]float64 {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("../testdata/traces", file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var truth struct {
+		Lines map[string]map[string]float64 `json:"lines"`
+	}
+	if err := json.Unmarshal(data, &truth); err != nil {
+		t.Fatal(err)
+	}
+	sum := map[string]float64{}
+	for _, line := range lines {
+		if truth.Lines[line] == nil {
+			t.Fatalf("%s has no %s", file, line)
+		}
+		for key, value := range truth.Lines[line] {
+			sum[key] += value
+		}
+	}
+	return sum
+}
+
+// near fails unless a price in nanoseconds a step is a truth in microseconds over some steps, to a part of it.
+func near(t *testing.T, what string, priceNs int64, truthUs float64, steps int, part float64) {
+	t.Helper()
+	if price := float64(priceNs) / 1e3; math.Abs(price-truthUs/float64(steps)) > part*truthUs/float64(steps) {
+		t.Errorf("%s: %.1f µs a step, measured were %.1f µs", what, price, truthUs/float64(steps))
+	}
+}
+
+// TestPricesOfCompilationAgainstTruth holds the prices of CMP rules against the ranges that were around every statement.
+func TestPricesOfCompilationAgainstTruth(t *testing.T) {
+	attention := truthOf(t, "gpt/truth.json", "gpt.py:23", "gpt.py:24", "gpt.py:25", "gpt.py:26", "gpt.py:27")
+	unfused := pricedRun(t, "gpt", "gpt/trace.json.gz")["CMP006"]
+	all := attention["cuda_fwd_us"] + attention["cuda_bwd_us"] + attention["gpu_idle_us"]
+	near(t, "CMP006 at most", unfused.Cost.HighNs, all, 2, 0.02)
+	near(t, "CMP006 at least", unfused.Cost.LowNs, 0.6*all, 2, 0.02) // the fused kernel keeps two fifths
+
+	compiled := pricedRun(t, "compile", "compile/trace.json.gz")
+	read := truthOf(t, "compile/truth.json", "compiled.py:18")
+	near(t, "CMP002's wait", compiled["CMP002"].Cost.WaitNs, read["sync_us"], 4, 0.01)
+	if c := compiled["CMP002"]; c.Verdict != rules.Confirmed || c.Cost.HighNs > c.Cost.WaitNs || c.Cost.LowNs > c.Cost.HighNs {
+		t.Errorf("CMP002 is %v with %+v: no more than the wait can be lost by it", c.Verdict, c.Cost)
+	}
+	// The sizes repeat, and all were compiled before the recording.
+	if c := compiled["CMP003"]; c.Rule == nil || c.Verdict != rules.NotObserved || c.Cost != (rules.Cost{}) {
+		t.Errorf("CMP003 is %v with %+v although nothing was compiled", c.Verdict, c.Cost)
+	}
+	// What other algorithms would save is in no trace.
+	if c := pricedRun(t, "vision", "vision/trace.json.gz")["CMP004"]; c.Rule == nil || c.Verdict != rules.VerdictNone || c.Severity != rules.Info {
+		t.Errorf("CMP004 is %v, %v", c.Verdict, c.Severity)
+	}
+}
+
+// TestPricesOfCommunicationAgainstTruth holds the prices of DST rules against the ranges that were around every statement of both
+// ranks: a collective's time is at least that of the rank that waits least, at most that of the one that waits most.
+func TestPricesOfCommunicationAgainstTruth(t *testing.T) {
+	findings := pricedRanks(t, "ddp", "ddp.rank0.trace.json.gz", "ddp.rank1.trace.json.gz")
+	const steps = 3
+	gpu := func(line string) (least, most float64) {
+		a, b := truthOf(t, "ddp/ddp.rank0.truth.json", line), truthOf(t, "ddp/ddp.rank1.truth.json", line)
+		return min(a["cuda_fwd_us"]+a["cuda_bwd_us"], b["cuda_fwd_us"]+b["cuda_bwd_us"]), max(a["cuda_fwd_us"]+a["cuda_bwd_us"], b["cuda_fwd_us"]+b["cuda_bwd_us"])
+	}
+	for _, line := range []int{25, 50} { // the metric's all-reduce; the barrier, whose kernels are not all collectives
+		f := findings[fmt.Sprintf("DST005:%d", line)]
+		least, most := gpu(fmt.Sprintf("ddp.py:%d", line))
+		near(t, fmt.Sprintf("DST005 on line %d at least", line), f.Cost.LowNs, least, steps, 0.02)
+		near(t, fmt.Sprintf("DST005 on line %d at most", line), f.Cost.HighNs, most, steps, 0.01)
+	}
+
+	// All that hangs at backward: the reductions, less what compute hides, and the copies out of the buckets.
+	least, most := gpu("<backward:torch::autograd::AccumulateGrad>")
+	reduced := findings["DST001:46"].Cost
+	if low := float64(reduced.LowNs) / 1e3; low <= 0 || low > 0.5*least/steps {
+		t.Errorf("DST001 promises %.1f µs a step of two micro-batches that took %.1f µs", low, least/steps)
+	}
+	if high := float64(reduced.HighNs) / 1e3; high < float64(reduced.LowNs)/1e3 || high > most/steps {
+		t.Errorf("DST001 could save %.1f µs a step of %.1f µs", high, most/steps)
+	}
+	// Summed over the kernels launched in the reducer's ranges, by correlation, with a script of a few lines.
+	near(t, "DST003", findings["DST003:33"].Cost.LowNs, (1660.611+1658.548)/2, steps, 0.001)
+	if c := findings["DST002:33"]; c.Verdict != rules.NotObserved {
+		t.Errorf("DST002 is %v with %+v although its constructor ran before the recording", c.Verdict, c.Cost)
+	}
+}
+
+// pricedRanks is pricedRun of several ranks; findings are by rule and line.
+func pricedRanks(t *testing.T, root string, traces ...string) map[string]rules.Finding {
+	t.Helper()
+	w, err := Open(context.Background(), filepath.Join("../testdata/traces", root), Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := w.LoadTrace(context.Background(), traces, LoadOptions{NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checked, err := w.CheckRun(context.Background(), loaded)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]rules.Finding{}
+	for _, f := range checked.Findings {
+		found[fmt.Sprintf("%s:%d", f.Rule.ID, f.File.Line(f.Span.Start))] = f
+	}
+	return found
 }

@@ -21,9 +21,11 @@ type Question struct {
 	Span pyscan.Span
 	// Ops are name prefixes (ops, runtime calls, copies) the answer is limited to; empty for everything under the span.
 	Ops []string
-	// Keeps and HostStays are the rule's.
-	Keeps     float64
-	HostStays bool
+	// Anywhere, AbsenceProvesNothing, Keeps and HostStays are the rule's.
+	Anywhere             bool
+	AbsenceProvesNothing bool
+	Keeps                float64
+	HostStays            bool
 }
 
 // Cost is a trace's answer. Durations are nanoseconds per step.
@@ -64,7 +66,8 @@ func price(costs Costs, refutedBelow float64, findings []Finding) {
 		if f.Rule.Price == Unpriced {
 			continue
 		}
-		q := Question{Kind: f.Rule.Price, File: f.File, Span: f.Span, Ops: f.Rule.Ops, Keeps: f.Rule.Keeps, HostStays: f.Rule.HostStays}
+		q := Question{Kind: f.Rule.Price, File: f.File, Span: f.Span, Ops: f.Rule.Ops, Anywhere: f.Rule.Anywhere,
+			AbsenceProvesNothing: f.Rule.AbsenceProvesNothing, Keeps: f.Rule.Keeps, HostStays: f.Rule.HostStays}
 		if f.Measured != (pyscan.Span{}) {
 			q.Span = f.Measured
 			if f.MeasuredFile != nil {

@@ -97,6 +97,12 @@ type Rule struct {
 	// Price says how a trace prices the findings; Ops narrows it to ops, runtime calls or copies by name (prefix match), empty for all.
 	Price PriceKind
 	Ops   []string
+	// Anywhere tells that Ops cost what they cost because of the finding wherever they run, such as by a constructor's argument, and
+	// not under the finding's lines.
+	Anywhere bool
+	// AbsenceProvesNothing tells that lines without any of Ops are not observed, where else they would be refuted: what costs may
+	// have come before the recording, or have ended in something worse.
+	AbsenceProvesNothing bool
 	// Keeps is the part of the measured time that can stay after mending (0: it all goes): the lower end of the price leaves it out.
 	Keeps float64
 	// HostStays tells that mending makes kernels faster and leaves the host as much to do: that saves only while the GPU, not the

@@ -21,8 +21,11 @@ var Rule = &rules.Rule{
 	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceHost,
-	Page:     page,
-	Check:    check,
+	// Dynamo's own ranges around a compilation (torch/_dynamo/utils.py, dynamo_timed; the name has changed over versions). Without
+	// them every variant was compiled before the recording, or the limit was reached and the code runs uncompiled.
+	Ops: []string{"_compile.", "compile_inner (dynamo_timed)", "entire_frame_compile"}, AbsenceProvesNothing: true,
+	Page:  page,
+	Check: check,
 }
 
 func check(p *rules.Pass) {

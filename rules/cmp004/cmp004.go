@@ -20,7 +20,6 @@ var Rule = &rules.Rule{
 	Severity: rules.Info,
 	Fix:      rules.NoFix,
 	NeedsGPU: true,
-	Price:    rules.PriceKernels,
 	Page:     page,
 	Check:    check,
 }

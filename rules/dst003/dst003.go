@@ -20,9 +20,11 @@ var Rule = &rules.Rule{
 	Fix:      rules.Unsafe,
 	NeedsGPU: true,
 	Price:    rules.PriceKernels,
-	Ops:      []string{"aten::copy_"},
-	Page:     page,
-	Check:    check,
+	// The reducer's own range around the copy back (torch/csrc/distributed/c10d/reducer.cpp, finalize_bucket_dense). The way in is
+	// no saving: views are divided in place instead, or copied into all the same after zero_grad (mark_variable_ready_dense).
+	Ops: []string{"torch.distributed.ddp.reducer::copy_bucket_to_grad"}, Anywhere: true,
+	Page:  page,
+	Check: check,
 }
 
 func check(p *rules.Pass) {

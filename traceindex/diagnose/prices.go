@@ -183,13 +183,16 @@ func (p *Prices) Kernels(lines []Line, names []string) Price {
 	return out
 }
 
-// AllKernels is Kernels over everything in the steps, for what no line stands for (an optimizer's constructor, a precision setting).
+// AllKernels is Kernels over everything in the steps, what is on no line included, for what no line stands for (an optimizer's or
+// wrapper's constructor, a precision setting).
 func (p *Prices) AllKernels(names []string) Price {
 	var out Price
-	for _, events := range p.gpu {
-		out.add(p.gpuTime(events, names))
-	}
 	for rank, ix := range p.a.Run.Ranks {
+		for _, g := range p.a.GPU(rank) {
+			if inSteps(ix, g.Event) {
+				out.add(p.gpuTime([]rankEvent{{rank, g}}, names))
+			}
+		}
 		first, end := ix.RowsOf(ix.TrainingThread)
 		for row := first; row < end; row++ {
 			if ix.Events.Category[row] == traceindex.CategoryAnnotation && hasPrefix(ix.Name(row), names) {
