@@ -3,8 +3,10 @@ package lsp
 import (
 	"bytes"
 	"encoding/json"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	"go.lsp.dev/protocol"
@@ -20,7 +22,13 @@ import (
 // when they are found and when an edit has moved them.
 func TestPushedIsWhatTheProtocolSays(t *testing.T) {
 	words := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"", "a\"b\\c", "\x00\x1f\x7f", "é🙂\u2028", "\xff\xfe", "<&>", "one\r\ntwo\n", "x = 1\n"}))
+	outer := t
 	rapid.Check(t, func(t *rapid.T) {
+		compare := func(s *server, d *document, result *checked) {
+			if diff := pushDiffers(outer, s, d, result); diff != "" {
+				t.Fatalf("(-protocol +pushed)\n%s", diff)
+			}
+		}
 		s := &server{log: zap.NewNop()}
 		s.init()
 		s.encoding = rapid.SampledFrom([]text.Encoding{text.UTF16, text.UTF8, text.UTF32}).Draw(t, "encoding")
@@ -53,7 +61,7 @@ func TestPushedIsWhatTheProtocolSays(t *testing.T) {
 			whole.findings = append(whole.findings, finding())
 		}
 		s.phrased(d, whole)
-		wants(t, s, d, whole)
+		compare(s, d, whole)
 
 		edited := &checked{base: whole}
 		for i, f := range whole.findings {
@@ -68,12 +76,47 @@ func TestPushedIsWhatTheProtocolSays(t *testing.T) {
 		}
 		edited.findings = append(edited.findings, finding())
 		s.pulls.Store(rapid.Bool().Draw(t, "pulls now"))
-		wants(t, s, d, edited)
+		compare(s, d, edited)
 	})
 }
 
-// wants compares what is pushed of a document with what the protocol's encoder makes of it.
-func wants(t *rapid.T, s *server, d *document, result *checked) {
+// TestPushedWhereTheEditsMovedIt: after edits of functions, in several places and with every kind of line end, findings are pushed
+// where the protocol's own types have them.
+func TestPushedWhereTheEditsMovedIt(t *testing.T) {
+	dir := workspaceOf(t, map[string]string{"gpt.py": "@traces/gpt/gpt.py"})
+	source := readText(t, filepath.Join(dir, "gpt.py"))
+	source = strings.Replace(source, "loss.backward()", "loss.backward()  # 🙂 é", 1)
+	uri := pathURI(filepath.Join(dir, "gpt.py"))
+	rapid.Check(t, func(rt *rapid.T) {
+		lineEnd := rapid.SampledFrom([]string{"\n", "\r\n", "\r"}).Draw(rt, "line end")
+		encoding := rapid.SampledFrom([]string{"utf-8", "utf-16", "utf-32"}).Draw(rt, "encoding")
+		lines := rapid.SliceOfN(rapid.IntRange(0, strings.Count(source, "\n")), 1, 12).Draw(rt, "lines")
+		typed := rapid.SliceOfN(rapid.SampledFrom([]string{"        # é🙂" + lineEnd, "        x = 1" + lineEnd, lineEnd, "        if step:", " ", "#"}), 12, 12).Draw(rt, "typed")
+		trouble := ""
+		synctest.Test(t, func(t *testing.T) {
+			c := startClient(t, Options{NoWatch: true})
+			defer c.quit()
+			can := fullCapabilities()
+			can["general"] = object{"positionEncodings": []string{encoding}}
+			c.initialize(dir, can, object{"autoDiscover": false})
+			c.open(uri, strings.ReplaceAll(source, "\n", lineEnd))
+			c.published(uri)
+			for i := 0; i < len(lines) && trouble == ""; i++ {
+				line := lines[i]
+				c.change(uri, i+2, object{"range": span(line, 0, line, 0), "text": typed[i]})
+				c.published(uri)
+				d := c.server.current.Load().documents[documentKey(uri)]
+				trouble = pushDiffers(t, c.server, d, d.cell.soonest())
+			}
+		})
+		if trouble != "" {
+			rt.Fatalf("(-protocol +pushed)\n%s", trouble)
+		}
+	})
+}
+
+// pushDiffers compares what is pushed of a document with what the protocol's encoder makes of it; "" for no difference.
+func pushDiffers(t testing.TB, s *server, d *document, result *checked) string {
 	version := wireVersion(d.version)
 	want := protocol.PublishDiagnosticsParams{URI: wireURI(d.uri), Version: protocol.NewOptional(version), Diagnostics: []protocol.Diagnostic{}}
 	for i := range result.findings {
@@ -89,12 +132,10 @@ func wants(t *rapid.T, s *server, d *document, result *checked) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(read(t, slow), read(t, fast)); diff != "" {
-		t.Fatalf("(-protocol +pushed)\n%s", diff)
-	}
+	return cmp.Diff(read(t, slow), read(t, fast))
 }
 
-func read(t *rapid.T, b []byte) (v any) {
+func read(t testing.TB, b []byte) (v any) {
 	decoder := json.NewDecoder(bytes.NewReader(b))
 	decoder.UseNumber()
 	if err := decoder.Decode(&v); err != nil {
