@@ -71,13 +71,9 @@ func (f *Facts) Attentions() []*Attention {
 	}
 	fused := map[*pyscan.Function]bool{} // functions whose written-out attention is the fallback of a fused one
 	for _, s := range f.fusedSites() {
-		switch n := s.Node.(type) {
-		case *pyscan.Attribute:
-			if fusedByName.MatchString(n.Attr) {
-				fused[s.Def()] = true
-			}
-		case *pyscan.Name:
-			if fusedByName.MatchString(n.ID) {
+		switch s.Node.(type) {
+		case *pyscan.Attribute, *pyscan.Name:
+			if name := lastName(s.Node.(pyscan.Expr)); len(name) >= len("xformers") && fusedByName.MatchString(name) {
 				fused[s.Def()] = true
 			}
 		}

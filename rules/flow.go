@@ -142,7 +142,13 @@ func (a *analysis) value(x *fileIndex, s *Site) *Value {
 	if f == nil {
 		return unknownValue
 	}
-	return f.noted(e)
+	if sites := f.x.tree.Sites; int(s.at) >= len(sites) || sites[s.at] != s || DefOf(s.Function) != f.fn {
+		return f.noted(e) // of a definition as it was, or in the header of an edited one
+	}
+	if v := f.keptAt(s); v != nil {
+		return v
+	}
+	return unknownValue
 }
 
 // envKey is the variable an expression names: "x", "self.x", `state["step"]`; "" for anything else.

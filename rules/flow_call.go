@@ -87,18 +87,23 @@ func (f *flow) callWith(e *pyscan.Call, at *Site) *Value {
 		path = f.x.resolve(e.Func, f.fn, 0)
 	}
 	if isMethod && path == "" {
-		base = f.eval(method.Value)
+		base, _ = f.evalNext(method.Value, a.callee.first())
 	}
-	first := len(f.a.arguments)
+	first, place := len(f.a.arguments), int32(-1)
+	if a.callee != nil {
+		place = a.callee.end
+	}
 	for _, arg := range e.Args {
-		v := f.eval(arg)
+		v, behind := f.evalNext(arg, place)
+		place = behind
 		if star, ok := arg.(*pyscan.Starred); ok {
 			v = f.noted(star.Value).element()
 		}
 		f.a.arguments = append(f.a.arguments, v)
 	}
 	for _, k := range e.Keywords {
-		v := f.eval(k.Value)
+		v, behind := f.evalNext(k.Value, place)
+		place = behind
 		if k.Name == "" { // **mapping
 			v = v.element()
 		}

@@ -18,7 +18,23 @@ func (f *flow) eval(e pyscan.Expr) *Value {
 	if e == nil {
 		return unknownValue
 	}
-	at := f.site(e)
+	return f.evalAt(e, f.site(e))
+}
+
+// evalNext is eval of a part of a node whose site is most likely the one at a place of the tree (the parts of a node follow each
+// other); behind is the place behind it.
+func (f *flow) evalNext(e pyscan.Expr, place int32) (v *Value, behind int32) {
+	if e == nil {
+		return unknownValue, place
+	}
+	at := f.siteNear(e, place)
+	if at != nil {
+		place = at.end
+	}
+	return f.evalAt(e, at), place
+}
+
+func (f *flow) evalAt(e pyscan.Expr, at *Site) *Value {
 	v := f.compute(e, at)
 	f.note(at, v)
 	if v == nil {
@@ -51,7 +67,8 @@ func (f *flow) compute(e pyscan.Expr, at *Site) *Value {
 		f.eval(e.Step)
 		return hostValue
 	case *pyscan.BinOp:
-		l, r := f.eval(e.Left), f.eval(e.Right)
+		l, behind := f.evalNext(e.Left, at.first())
+		r, _ := f.evalNext(e.Right, behind)
 		return f.arithmetic(l, r)
 	case *pyscan.UnaryOp:
 		v := f.eval(e.Operand)
@@ -86,11 +103,11 @@ func (f *flow) compute(e pyscan.Expr, at *Site) *Value {
 		}
 		return hostValue
 	case *pyscan.Tuple:
-		return f.display(e.Elems)
+		return f.display(e.Elems, at)
 	case *pyscan.List:
-		return f.display(e.Elems)
+		return f.display(e.Elems, at)
 	case *pyscan.Set:
-		return sequenceOf(f.display(e.Elems).element())
+		return sequenceOf(f.display(e.Elems, at).element())
 	case *pyscan.Dict:
 		var out *Value
 		for i, val := range e.Values {
@@ -122,7 +139,8 @@ func (f *flow) compute(e pyscan.Expr, at *Site) *Value {
 
 var numberValue = &Value{Kind: Host, Path: "number"}
 
-func (f *flow) display(elems []pyscan.Expr) *Value {
+func (f *flow) display(elems []pyscan.Expr, at *Site) *Value {
+	place := at.first()
 	out := &Value{Kind: Sequence, Elems: make([]*Value, 0, len(elems))}
 	for _, e := range elems {
 		if star, ok := e.(*pyscan.Starred); ok {
@@ -131,7 +149,8 @@ func (f *flow) display(elems []pyscan.Expr) *Value {
 			f.note(f.site(star), v)
 			continue
 		}
-		v := f.eval(e)
+		v, behind := f.evalNext(e, place)
+		place = behind
 		out.Elems = append(out.Elems, v)
 		out.Elem = join(out.Elem, v)
 	}
@@ -213,7 +232,7 @@ func wordSet(words string) map[string]bool {
 }
 
 func (f *flow) attribute(e *pyscan.Attribute, at *Site) *Value {
-	base := f.eval(e.Value)
+	base, _ := f.evalNext(e.Value, at.first())
 	variable := f.number(at)
 	if v := f.env[variable]; v != nil {
 		if v.Kind == Unknown {
@@ -272,8 +291,8 @@ func tensorAttribute(base *Value, attr string) *Value {
 }
 
 func (f *flow) subscript(e *pyscan.Subscript, at *Site) *Value {
-	base := f.eval(e.Value)
-	f.eval(e.Index)
+	base, behind := f.evalNext(e.Value, at.first())
+	f.evalNext(e.Index, behind)
 	if v := f.env[f.number(at)]; v != nil {
 		return v
 	}

@@ -241,30 +241,28 @@ var tensorUses = wordSet("shape device dtype view reshape size permute transpose
 // function first lies on the GPU, in whatever container.
 func (f *flow) byTensorUse(name string) *Value {
 	out := unknownValue
-	for _, s := range f.fn.Body {
-		EachExprIn(s, func(e pyscan.Expr) bool {
-			switch e := e.(type) {
-			case *pyscan.Attribute:
-				if n, ok := e.Value.(*pyscan.Name); ok && n.ID == name && tensorUses[e.Attr] {
-					out = gpuValue
-				}
-			case *pyscan.Call:
-				if len(e.Args) == 0 {
-					return true
-				}
-				n, ok := e.Args[0].(*pyscan.Name)
-				if !ok || n.ID != name {
-					return true
-				}
-				if attr, ok := e.Func.(*pyscan.Attribute); ok {
-					path := f.x.resolve(attr, f.fn, 0)
-					if out == unknownValue && (isSelfName(attr.Value, f.selfName) && f.isSubmodule(attr.Attr) || strings.HasPrefix(path, "torch.nn.functional.")) {
-						out = outputValue
-					}
-				}
+	def := f.x.defs[f.fn]
+	if def == nil {
+		return out
+	}
+	for _, s := range f.x.tree.namedUnder(def, name) {
+		if statementsOf(s, nil) != f.fn {
+			continue
+		}
+		switch e := s.Parent.Node.(type) {
+		case *pyscan.Attribute:
+			if tensorUses[e.Attr] {
+				return gpuValue
 			}
-			return out != gpuValue
-		})
+		case *pyscan.Call:
+			attr, ok := e.Func.(*pyscan.Attribute)
+			if !ok || out != unknownValue || len(e.Args) == 0 || e.Args[0] != s.Node {
+				continue
+			}
+			if isSelfName(attr.Value, f.selfName) && f.isSubmodule(attr.Attr) || strings.HasPrefix(f.x.resolve(attr, f.fn, 0), "torch.nn.functional.") {
+				out = outputValue
+			}
+		}
 	}
 	return out
 }

@@ -143,6 +143,22 @@ func (t *Tree) functionParts(fn *pyscan.Function) *functionPart {
 
 // named are the sites of the names spelled so.
 func (t *Tree) named(id string) []*Site {
+	if t.base != nil {
+		return t.namedAround(id)
+	}
+	return t.ownNamed(id)
+}
+
+// namedUnder are those of them under a site of the tree itself.
+func (t *Tree) namedUnder(s *Site, id string) []*Site {
+	byPlace := func(s *Site, place int32) int { return int(s.at - place) }
+	list := t.ownNamed(id)
+	from, _ := slices.BinarySearchFunc(list, s.at, byPlace)
+	to, _ := slices.BinarySearchFunc(list, s.end, byPlace)
+	return list[from:to]
+}
+
+func (t *Tree) ownNamed(id string) []*Site {
 	t.namesOnce.Do(func() {
 		t.names = map[string][]*Site{}
 		for _, s := range t.Sites {
@@ -151,9 +167,6 @@ func (t *Tree) named(id string) []*Site {
 			}
 		}
 	})
-	if t.base != nil {
-		return t.namedAround(id)
-	}
 	return t.names[id]
 }
 
@@ -165,5 +178,5 @@ func (t *Tree) namedAround(id string) []*Site {
 			out = append(out, s)
 		}
 	}
-	return append(out, t.names[id]...)
+	return append(out, t.ownNamed(id)...)
 }

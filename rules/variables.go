@@ -228,6 +228,22 @@ func (f *flow) site(n pyscan.Node) *Site {
 	return nil
 }
 
+// first is the place in the tree of a site's first part; nowhere for a node without a site.
+func (s *Site) first() int32 {
+	if s == nil {
+		return -1
+	}
+	return s.at + 1
+}
+
+// siteNear is site for a node that is looked for at a place of the tree first.
+func (f *flow) siteNear(n pyscan.Node, place int32) *Site {
+	if sites := f.x.tree.Sites; uint(place) < uint(len(sites)) && sites[place].Node == n {
+		return sites[place]
+	}
+	return f.site(n)
+}
+
 // valueOf is what a variable is at the function's end, by its name; nil if it is assigned nowhere.
 func (f *flow) valueOf(name string) *Value { return f.env[f.named(name)] }
 
@@ -253,11 +269,13 @@ func (f *flow) note(s *Site, v *Value) {
 }
 
 // kept is what is kept for an expression; nil for what is unknown.
-func (f *flow) kept(e pyscan.Expr) *Value {
-	if s := f.site(e); s != nil {
-		return f.values[f.x.tree.places[s.at]]
+func (f *flow) kept(e pyscan.Expr) *Value { return f.keptAt(f.site(e)) }
+
+func (f *flow) keptAt(s *Site) *Value {
+	if s == nil {
+		return nil
 	}
-	return nil
+	return f.values[f.x.tree.places[s.at]]
 }
 
 // noted is what is kept for an expression; never nil.
