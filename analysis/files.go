@@ -137,8 +137,11 @@ func (w *Workspace) leavesOut(ignores *gitIgnoreStack, name string, folder bool)
 	return folder && skippedFolders[filepath.Base(name)] || ignores.ignored(name, folder) || w.excluded(name)
 }
 
-// leavesOutFile tells whether a search of the workspace's folder passes over a file of it because of its path.
+// leavesOutFile tells whether Index passes over a file of the workspace's folder because of its path.
 func (w *Workspace) leavesOutFile(path string) bool {
+	if !w.indexed() {
+		return strings.Contains(path, "/") // the root's own files were read, all of them
+	}
 	ignores := w.ignores.above(w.root)
 	ignores.enter(w.root)
 	at, elements := w.root, strings.Split(path, "/")

@@ -144,6 +144,23 @@ func TestAChangedFileIsTakenAsTheIndexTakesIt(t *testing.T) {
 	}
 }
 
+// TestAChangedFileOfALooseFolder: where only the root's own files are looked at, as in a home directory, all of them are, and
+// none below.
+func TestAChangedFileOfALooseFolder(t *testing.T) {
+	w := ignoring(t)
+	if err := w.Index(context.Background(), false); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{"train.py": true, "scratch.py": true, "notes.txt": false, "src/model.py": false, "build/lib.py": false} {
+		if got := w.Project().File(path) != nil; got != want {
+			t.Errorf("%s is in the project: %v", path, got)
+		}
+		if w.RefreshFile(path); (w.Project().File(path) != nil) != want {
+			t.Errorf("%s, after it changed, is in the project: %v", path, !want)
+		}
+	}
+}
+
 // TestAPathThatIsNotThere is an error that names it; the rest is checked.
 func TestAPathThatIsNotThere(t *testing.T) {
 	root := t.TempDir()

@@ -30,8 +30,9 @@ func newCheckCommand(io streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check [PATH…]",
 		Short: "Lint training code; with a trace, price each finding",
-		Long: `Lints Python files and folders (default: the current folder; "-" reads standard input). With --trace each finding gets
-a verdict and its price per step. Exits 1 while findings above hint level remain.`,
+		Long: `Lints Python files and folders (default: the current folder; "-" reads standard input). Folders are searched as git sees
+them; what is named is checked even where git ignores it. With --trace each finding gets a verdict and its price per step.
+Exits 1 while findings above hint level remain, 2 when a named path is not there or cannot be read (the others are checked).`,
 		Example: `  stepline check
   stepline check train.py --trace runs/trace.json.gz
   stepline check --fix src
