@@ -7,8 +7,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"stepline/pyscan"
 	"stepline/rules"
 	"stepline/traceindex/diagnose"
 )
@@ -272,4 +274,38 @@ func pricedRanks(t *testing.T, root string, traces ...string) map[string]rules.F
 		found[fmt.Sprintf("%s:%d", f.Rule.ID, f.File.Line(f.Span.Start))] = f
 	}
 	return found
+}
+
+// TestQuestionsOfOps: what a narrowed question says where none of its operations ran, and where they run elsewhere.
+func TestQuestionsOfOps(t *testing.T) {
+	w, err := Open(context.Background(), "../testdata/traces/gpt", Settings{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	loaded, err := w.LoadTrace(context.Background(), []string{"trace.json.gz"}, LoadOptions{NoCache: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := loaded.Attribution.Files["gpt.py"]
+	at := strings.Index(file.Text, "torch.cuda.empty_cache()")
+	span := pyscan.Span{Start: at, End: at + len("torch.cuda.empty_cache()")}
+	for _, test := range []struct {
+		question       rules.Question
+		observed, free bool
+	}{
+		{rules.Question{Kind: rules.PriceHost, Ops: []string{"cudaFree"}}, true, false},
+		{rules.Question{Kind: rules.PriceHost, Ops: []string{"cudaFree"}, AbsenceProvesNothing: true}, true, false},
+		{rules.Question{Kind: rules.PriceHost, Ops: []string{"entire_frame_compile"}}, true, true},
+		{rules.Question{Kind: rules.PriceHost, Ops: []string{"entire_frame_compile"}, AbsenceProvesNothing: true}, false, true},
+		{rules.Question{Kind: rules.PriceKernels, Ops: []string{"aten::mm"}}, true, true},
+		{rules.Question{Kind: rules.PriceKernels, Ops: []string{"aten::mm"}, Anywhere: true}, true, false},
+		{rules.Question{Kind: rules.PriceKernels, Ops: []string{"copy_bucket_to_grad"}, Anywhere: true}, false, true},
+	} {
+		test.question.File, test.question.Span = file, span
+		cost := loaded.RuleCosts().Measure(test.question)
+		if cost.Observed != test.observed || (cost.HighNs == 0) != test.free {
+			t.Errorf("%v of %v (anywhere %v, absence proves nothing %v): %+v", test.question.Kind, test.question.Ops, test.question.Anywhere,
+				test.question.AbsenceProvesNothing, cost)
+		}
+	}
 }
