@@ -317,6 +317,26 @@ func TestClientThatDoesNotRead(t *testing.T) {
 	}
 }
 
+// TestALaterMessageIsTakenOnceTheClientReads: one that was dropped, although an earlier one had made place for it, leaves nothing.
+func TestALaterMessageIsTakenOnceTheClientReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		w := newWriter(&out, zap.NewNop())
+		w.soft, w.hard = 100, 200
+		w.send(item{body: []byte("first"), droppable: true, key: "k"})
+		w.send(item{body: bytes.Repeat([]byte("x"), 90)})
+		w.send(item{body: []byte("a second that is too long"), droppable: true, key: "k"})
+		go w.run()
+		synctest.Wait()
+		out.Reset()
+		w.send(item{body: []byte("third"), droppable: true, key: "k"})
+		w.close()
+		if got, want := out.String(), frameOf("third"); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	})
+}
+
 func TestCallIsAnsweredCancelledOrEnded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		inR, inW := io.Pipe()

@@ -93,6 +93,7 @@ func (w *writer) send(it item) {
 		w.bytes -= len(old.body)
 		w.keep(old.body)
 		*old = item{}
+		delete(w.byKey, it.key) // the later one may be dropped
 	}
 	if w.bytes+len(it.body) > w.soft {
 		if it.droppable || w.bytes > w.hard {
