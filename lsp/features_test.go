@@ -290,12 +290,19 @@ func TestNotebookCellsAreOneModule(t *testing.T) {
 		if _, found := c.published(cell(2)); len(found) != 1 {
 			t.Errorf("a cell made code again has %v", places(found))
 		}
+		// A client that moves a cell by inserting it before it removes it has it twice for a moment.
+		for version, array := range []object{{"start": 0, "deleteCount": 0, "cells": []object{{"kind": 2, "document": cell(2)}}}, {"start": 0, "deleteCount": 1}} {
+			change(3+version, object{"structure": object{"array": array}})
+			if _, found := c.published(cell(2)); cmp.Diff([]string{"IOL003 0:4-0:17"}, places(found)) != "" {
+				t.Errorf("version %d, of a cell that moves: %v", 3+version, places(found))
+			}
+		}
 		// The cell that imports torch moves behind the one that uses it, then goes.
-		change(3, object{"structure": object{"array": object{"start": 0, "deleteCount": 1}, "didClose": []object{{"uri": cell(0)}}}})
+		change(5, object{"structure": object{"array": object{"start": 0, "deleteCount": 1}, "didClose": []object{{"uri": cell(0)}}}})
 		if _, found := c.published(cell(2)); len(found) != 0 {
 			t.Errorf("without the import: %v", places(found))
 		}
-		change(4, object{"structure": object{"array": object{"start": 0, "deleteCount": 0, "cells": []object{{"kind": 2, "document": cell(5)}}},
+		change(6, object{"structure": object{"array": object{"start": 0, "deleteCount": 0, "cells": []object{{"kind": 2, "document": cell(5)}}},
 			"didOpen": []object{{"uri": cell(5), "languageId": "python", "version": 1, "text": "import torch"}}}})
 		if _, _, items := c.pull(cell(2), nil); len(items) != 1 {
 			t.Errorf("pulled %v", places(items))

@@ -67,9 +67,7 @@ func (w *items) hashed() *items {
 func (s *server) phraseOf(f *rules.Finding) phrase {
 	shape := s.client.can.TextDocument.PublishDiagnostics
 	var b []byte
-	if severity := severity(f.Severity); severity != 0 {
-		b = strconv.AppendUint(append(b, `,"severity":`...), uint64(severity), 10)
-	}
+	b = strconv.AppendUint(append(b, `,"severity":`...), uint64(severity(f.Severity)), 10)
 	b = appendString(append(b, `,"code":`...), f.Rule.ID)
 	if shape.CodeDescriptionSupport || s.pulls.Load() {
 		b = append(appendString(append(b, `,"codeDescription":{"href":`...), f.Rule.PageURL()), '}')
@@ -142,10 +140,7 @@ func (w *items) rest(count int) {
 }
 
 // end is the array's JSON behind what was there before.
-func (w *items) end() []byte {
-	w.out = append(w.out, ']')
-	return w.out
-}
+func (w *items) end() []byte { return append(w.out, ']') }
 
 // id names the items by what the client shows of them: equal ones have equal ids, so that an id a client still holds from earlier
 // is honoured whenever it is true. The items must be hashed.
@@ -167,14 +162,14 @@ func (w *items) where(file *pyscan.File, span pyscan.Span, before *linePlace) (u
 	return w.uri, wireRange(text.Range{Start: start, End: end})
 }
 
-// moved is where a place that was known before an edit is now, if the edit moved its line whole.
+// moved is where a place that was known before an edit is now, if the edit left its line alone up to the place's end.
 func (w *items) moved(span pyscan.Span, before *linePlace) (at protocol.Range, ok bool) {
 	if !before.known || span.End-span.Start != before.len {
 		return at, false
 	}
 	now := before.lineStart
 	if w.patch != nil {
-		if now, ok = w.patch.ToNew(before.lineStart); !ok {
+		if now, ok = w.patch.Moved(pyscan.Span{Start: before.lineStart, End: before.begin + before.len}); !ok {
 			return at, false
 		}
 	}
@@ -183,7 +178,7 @@ func (w *items) moved(span pyscan.Span, before *linePlace) (at protocol.Range, o
 	}
 	t := w.l.own.text
 	line := int(before.line) + w.down
-	if t.LineStart(line) != now || line >= t.LineCount() {
+	if line < 0 || line >= t.LineCount() || t.LineStart(line) != now {
 		if line = t.LineOf(now); t.LineStart(line) != now {
 			return at, false
 		}

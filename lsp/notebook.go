@@ -57,13 +57,16 @@ func (n *notebook) cellAt(offset int) *notebookCell {
 	return nil
 }
 
-// module lays the cells out and returns their text as one module.
+// module lays the cells out and returns their text as one module. A cell that is there twice, as while a client moves it by inserting
+// it before it removes it, has its part once.
 func (n *notebook) module() *text.Text {
 	var b strings.Builder
+	laid := map[string]bool{}
 	for i, c := range n.cells {
 		placed := *c
 		placed.start = -1
-		if c.python() {
+		if c.python() && !laid[c.key] {
+			laid[c.key] = true
 			placed.start = b.Len()
 			b.WriteString(blankMagics(c.text.String()))
 			b.WriteByte('\n')

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -113,6 +114,56 @@ func TestPushedWhereTheEditsMovedIt(t *testing.T) {
 			rt.Fatalf("(-protocol +pushed)\n%s", trouble)
 		}
 	})
+}
+
+// TestPushedWhereAnEditTouchesTheLine: a place that an edit moves within its line, or to another one, without another length of the
+// text before it, is pushed where it is now, and so is one in the file's first line when others have moved up.
+func TestPushedWhereAnEditTouchesTheLine(t *testing.T) {
+	called := "import torch\n\n\ndef log(t):\n    print(t.item())\n\n\ndef main(loader, model, opt):\n    for x in loader:\n" +
+		"        loss = model(x.cuda()); s = \"éabc\"; log(loss)\n        loss.backward()\n        opt.step()\n"
+	first := "from torch.utils.data import DataLoader; loader = DataLoader([1])\n\n\ndef train(model):\n    x = 1\n    y = 1\n    for x in loader:\n        model(x.cuda()).backward()\n"
+	tests := []struct{ name, source, old, new, reason string }{
+		{"of as many bytes and more characters", called, "é", "ab", "called here"},
+		{"of as many bytes and fewer characters", called, "éa", "€", "called here"},
+		{"that breaks it", called, "s = \"éabc\"; ", "pass\n        ", "called here"},
+		{"that takes lines behind the first", first, "    x = 1\n    y = 1\n", "    pass\n", "the loader"},
+	}
+	for _, test := range tests {
+		for _, encoding := range []string{"utf-8", "utf-16", "utf-32"} {
+			t.Run(test.name+" "+encoding, func(t *testing.T) {
+				session(t, Options{}, func(t *testing.T, c *fakeClient) {
+					can := fullCapabilities()
+					can["general"] = object{"positionEncodings": []string{encoding}}
+					c.initialize("", can, nil)
+					uri := "file:///w/a.py"
+					c.open(uri, test.source)
+					c.published(uri)
+					before, behind, found := strings.Cut(test.source, test.old)
+					if !found {
+						t.Fatalf("no %q", test.old)
+					}
+					was := text.New(test.source).Range(len(before), len(before)+len(test.old), c.server.encoding)
+					c.change(uri, 2, object{"range": wireRange(was), "text": test.new})
+					_, list := c.published(uri)
+					has := func(d diagnostic) bool {
+						return len(d.RelatedInformation) > 0 && d.RelatedInformation[len(d.RelatedInformation)-1].Message == test.reason
+					}
+					if !slices.ContainsFunc(list, has) {
+						t.Errorf("nothing names %q: %v", test.reason, list)
+					}
+					d := c.server.current.Load().documents[documentKey(uri)]
+					if got := d.text.String(); got != before+test.new+behind {
+						t.Fatalf("the text is %q", got)
+					}
+					if result := d.cell.soonest(); result.patch == nil {
+						t.Error("the edit was not linted alone")
+					} else if diff := pushDiffers(t, c.server, d, result); diff != "" {
+						t.Errorf("(-protocol +pushed)\n%s", diff)
+					}
+				})
+			})
+		}
+	}
 }
 
 // pushDiffers compares what is pushed of a document with what the protocol's encoder makes of it; "" for no difference.

@@ -364,6 +364,22 @@ func (p *Patch) ToNew(offset int) (moved int, ok bool) {
 	return offset + by, true
 }
 
+// Moved is where a stretch of Base's text begins in the new one; ok is false where the edits touch it.
+func (p *Patch) Moved(s Span) (start int, ok bool) {
+	by := 0
+	for i := range p.Parts {
+		part := &p.Parts[i]
+		switch {
+		case s.Start < part.Was.Start && s.End <= part.Was.Start:
+			return s.Start + by, true
+		case s.Start < part.Was.End:
+			return 0, false
+		}
+		by += part.New.Len() - part.Old.Len()
+	}
+	return s.Start + by, true
+}
+
 // ToBase is the place in Base's text of one in the new text; ok is false in edited definitions.
 func (p *Patch) ToBase(offset int) (before int, ok bool) {
 	by := 0

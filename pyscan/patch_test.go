@@ -59,6 +59,11 @@ func TestPatchIsParse(t *testing.T) {
 				t.Fatalf("%d parts (-Parse +Patch):\n%s", len(patch.Parts), diff)
 			}
 			most = max(most, len(patch.Parts))
+			from := rapid.IntRange(0, len(base.Text)).Draw(t, "from")
+			kept := base.Text[from:min(len(base.Text), from+rapid.IntRange(0, 200).Draw(t, "size"))]
+			if moved, ok := patch.Moved(Span{from, from + len(kept)}); ok && !strings.HasPrefix(next[moved:], kept) {
+				t.Fatalf("%q is %q", kept, next[moved:min(len(next), moved+len(kept))])
+			}
 		}
 	})
 	if patched*10 < tried || most < 2 {
