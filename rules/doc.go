@@ -7,6 +7,9 @@
 // N steps, an evaluation function, a project without a GPU) are applied here, when a finding is reported, so that a rule
 // states only what is its own.
 //
+// What expressions are comes from a data flow (flow.go): one of each function and level, its values kept by place and by the
+// numbers of variables (variables.go).
+//
 // Run lints one file, among a Project of others. Live goes on from there while the file is typed into: it lints the edited
 // definitions alone (live.go), in front of what was found of everything else (edited.go), wherever they show the code around them
 // the same as before (footprint.go). A Result tells what it rests on (depends.go) and, after edits of other files, whether it still
