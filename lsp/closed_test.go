@@ -158,3 +158,28 @@ func TestANotebookHasItsFindingsInItsCells(t *testing.T) {
 		pulled("cell:0", 1)
 	})
 }
+
+// TestANotebookIsNamedByItsCells: a finding of another file that a notebook's loop is the reason for names the cell the loop is in.
+func TestANotebookIsNamedByItsCells(t *testing.T) {
+	dir := workspaceOf(t, map[string]string{"helper.py": helperSource})
+	uri := func(name string) string { return pathURI(filepath.Join(dir, name)) }
+	imports, loop, _ := strings.Cut(runSource, "from nets import build\n")
+	session(t, Options{}, func(t *testing.T, c *fakeClient) {
+		c.initialize(dir, fullCapabilities(), nil)
+		c.notify("notebookDocument/didOpen", object{
+			"notebookDocument": object{"uri": uri("n.ipynb"), "version": 1, "cells": []object{{"kind": 2, "document": "cell:0"}, {"kind": 2, "document": "cell:1"}}},
+			"cellTextDocuments": []object{
+				{"uri": "cell:0", "languageId": "python", "version": 1, "text": imports},
+				{"uri": "cell:1", "languageId": "python", "version": 1, "text": strings.Replace(loop, "build()", "torch.nn.Linear(3, 4).cuda()", 1) + "        log(loss)\n"}}})
+		c.open(uri("helper.py"), helperSource)
+		_, list := c.published(uri("helper.py"))
+		if len(list) == 0 || len(list[0].RelatedInformation) != 2 {
+			t.Fatalf("helper.py has %+v", list)
+		}
+		for _, r := range list[0].RelatedInformation {
+			if r.Location.URI != "cell:1" {
+				t.Errorf("%q is said of %s", r.Message, r.Location.URI)
+			}
+		}
+	})
+}

@@ -56,3 +56,36 @@ func TestNothingIsPushedOfWhatIsClosed(t *testing.T) {
 		})
 	}
 }
+
+// TestWhatIsOpenedAgainIsShownOnce: a client that opens a file again, and writes its URI in another way, has the findings there alone,
+// and one that opens a notebook again has none left in the cells that it has no more.
+func TestWhatIsOpenedAgainIsShownOnce(t *testing.T) {
+	session(t, Options{}, func(t *testing.T, c *fakeClient) {
+		c.initialize("", fullCapabilities(), nil)
+		text := "import torch\nx = torch.load(p)\n"
+		notebook := func(cell string) {
+			c.notify("notebookDocument/didOpen", object{
+				"notebookDocument":  object{"uri": "file:///w/n.ipynb", "version": 1, "cells": []object{{"kind": 2, "document": cell}}},
+				"cellTextDocuments": []object{{"uri": cell, "languageId": "python", "version": 1, "text": text}}})
+		}
+		for _, test := range []struct {
+			first, second string
+			open          func(uri string)
+		}{
+			{"file:///w/a.py", "file:///w/%61.py", func(uri string) { c.open(uri, text) }},
+			{"cell:1", "cell:2", notebook},
+		} {
+			test.open(test.first)
+			if _, found := c.published(test.first); len(found) != 1 {
+				t.Errorf("%s has %v", test.first, places(found))
+			}
+			test.open(test.second)
+			if _, found := c.published(test.first); len(found) != 0 {
+				t.Errorf("%s keeps %v", test.first, places(found))
+			}
+			if _, found := c.published(test.second); len(found) != 1 {
+				t.Errorf("%s has %v", test.second, places(found))
+			}
+		}
+	})
+}

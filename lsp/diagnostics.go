@@ -22,7 +22,7 @@ func (s *server) published(d *document, result *checked) {
 		return
 	}
 	version := wireVersion(d.version)
-	s.publish(d.key, pushed{d.uri, &version, len(result.findings) * diagnosticSize, func(b []byte) []byte {
+	s.publish(pushed{d.uri, &version, len(result.findings) * diagnosticSize, func(b []byte) []byte {
 		return s.diagnosticsOf(d, result, b).end()
 	}})
 }
@@ -32,15 +32,15 @@ const diagnosticSize = 640
 
 // takeBack pushes that nothing is found in a document whose findings are pushed no more: the state has it no longer, or the client
 // pulls. It comes behind what the checker is telling at this moment, and what is told later sees the state as it is now.
-func (s *server) takeBack(uri, key string) {
+func (s *server) takeBack(uri string) {
 	s.checker.telling.Lock()
 	defer s.checker.telling.Unlock()
-	s.publish(key, pushed{uri: uri, write: func(b []byte) []byte { return append(b, "[]"...) }})
+	s.publish(pushed{uri: uri, write: func(b []byte) []byte { return append(b, "[]"...) }})
 }
 
-// publish pushes a document's diagnostics; a later push to the same document takes the place of one not yet written.
-func (s *server) publish(key string, p pushed) {
-	s.notify("textDocument/publishDiagnostics", p, "diagnostics "+key)
+// publish pushes a document's diagnostics; a later push to the same URI takes the place of one not yet written.
+func (s *server) publish(p pushed) {
+	s.notify("textDocument/publishDiagnostics", p, "diagnostics "+p.uri)
 }
 
 // diagnosticsOf writes a document's findings as diagnostics, behind what b holds.

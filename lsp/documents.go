@@ -29,11 +29,16 @@ func (s *server) didOpen(params []byte) error {
 	}
 	s.start()
 	key := documentKey(*d.URI)
-	if old := s.current.Load().documents[key]; old != nil {
-		// A second open (some clients do, after a reload) replaces the text: the client's word is the last.
-		s.log.Info("a document was opened twice", zap.String("uri", *d.URI))
-	}
+	old := s.current.Load().documents[key]
 	s.openDocument(&document{key: key, uri: *d.URI, language: d.LanguageID, version: int64(d.Version), text: text.New(*d.Text)})
+	if old != nil {
+		// A second open (some clients do, after a reload) replaces the text: the client's word is the last. So is its way to write
+		// the URI, by which it is told the findings.
+		s.log.Info("a document was opened twice", zap.String("uri", *d.URI))
+		if old.uri != *d.URI && !s.pulls.Load() {
+			s.takeBack(old.uri)
+		}
+	}
 	return nil
 }
 
@@ -210,7 +215,7 @@ func (s *server) closeDocument(old *document) {
 	})
 	s.edited(old.key, others)
 	if !s.pulls.Load() {
-		s.takeBack(old.uri, old.key)
+		s.takeBack(old.uri)
 	}
 }
 

@@ -24,9 +24,9 @@ type items struct {
 	// shown hashes what the client shows of them, where the answer needs a result id.
 	shown *xxhash.Digest
 
-	// uri is the document's, uris those of other files, as JSON.
+	// uri is the document's, uris those of other documents, as JSON.
 	uri  []byte
-	uris map[*pyscan.File][]byte
+	uris map[wireURI][]byte
 	// near is the line that was last looked for in the document's text; down is by how many lines an edit moved the last place.
 	near, down int
 	patch      *pyscan.Patch // the edit that moved the findings with phrases, nil for none
@@ -151,7 +151,7 @@ func (w *items) where(file *pyscan.File, span pyscan.Span, before *linePlace) (u
 	own := w.l.own
 	if own == nil || own.notebook != nil || file.Path != own.path {
 		place := w.l.place(file, span)
-		return w.uriOf(file, place.URI), place.Range
+		return w.uriOf(place.URI), place.Range
 	}
 	if at, ok := w.moved(span, before); ok {
 		return w.uri, at
@@ -201,18 +201,15 @@ func placeOf(d *document, file *pyscan.File, span pyscan.Span, enc text.Encoding
 	}
 }
 
-// uriOf is a URI as JSON, kept by file where a file is one document.
-func (w *items) uriOf(file *pyscan.File, uri wireURI) []byte {
-	if w.l.own != nil && w.l.own.notebook != nil {
-		return appendString(nil, string(uri))
-	}
-	known := w.uris[file]
+// uriOf is another document's URI as JSON.
+func (w *items) uriOf(uri wireURI) []byte {
+	known := w.uris[uri]
 	if known == nil {
 		if w.uris == nil {
-			w.uris = map[*pyscan.File][]byte{}
+			w.uris = map[wireURI][]byte{}
 		}
 		known = appendString(nil, string(uri))
-		w.uris[file] = known
+		w.uris[uri] = known
 	}
 	return known
 }

@@ -117,13 +117,25 @@ func (f *folder) keyOf(path string) string {
 
 // place is where a span of a file stands for the client. In a notebook it is in the cell that holds the span's start.
 func (l *locator) place(file *pyscan.File, span pyscan.Span) protocol.Location {
-	if l.own != nil && l.own.notebook != nil && file.Path == l.own.path {
-		if c := l.own.notebook.cellAt(span.Start); c != nil {
+	if n := l.notebook(file.Path); n != nil {
+		if c := n.cellAt(span.Start); c != nil {
 			start, end := span.Start-c.start, min(span.End-c.start, c.text.Len())
 			return protocol.Location{URI: wireURI(c.uri), Range: wireRange(c.text.Range(start, end, l.enc))}
 		}
 	}
 	return protocol.Location{URI: l.uri(file.Path), Range: wireRange(l.text(file).Range(span.Start, span.End, l.enc))}
+}
+
+// notebook is the open notebook whose module has a path, nil where that is a file's.
+func (l *locator) notebook(path string) *notebook {
+	d := l.own
+	if d == nil || path != d.path {
+		d = l.state.documents[l.folder.keyOf(path)]
+	}
+	if d == nil {
+		return nil
+	}
+	return d.notebook
 }
 
 func (l *locator) uri(path string) wireURI {

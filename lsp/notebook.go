@@ -166,7 +166,11 @@ func (s *server) didOpenNotebook(params []byte) error {
 	s.start()
 	n := &notebook{key: documentKey(p.Notebook.URI), uri: p.Notebook.URI, version: int64(p.Notebook.Version)}
 	n.cells = newCells(p.Notebook.Cells, p.Texts, func(string) *notebookCell { return nil })
+	old := s.current.Load().notebooks[n.key]
 	s.setNotebook(n)
+	if old != nil { // it was opened twice
+		s.clearGoneCells(old, n)
+	}
 	return nil
 }
 
@@ -260,7 +264,7 @@ func (s *server) clearGoneCells(old, n *notebook) {
 	}
 	for _, c := range old.cells {
 		if still := n.cell(c.key); c.start >= 0 && (still == nil || !still.python()) {
-			s.takeBack(c.uri, c.key)
+			s.takeBack(c.uri)
 		}
 	}
 }
@@ -297,7 +301,7 @@ func (s *server) publishCells(d *document, result *checked) {
 		}
 		version := wireVersion(c.version)
 		list := byCell[c.key].end()
-		s.publish(c.key, pushed{c.uri, &version, len(list), func(b []byte) []byte { return append(b, list...) }})
+		s.publish(pushed{c.uri, &version, len(list), func(b []byte) []byte { return append(b, list...) }})
 	}
 }
 

@@ -13,12 +13,12 @@ func (s *server) nowPulls() {
 	}
 	for _, d := range s.current.Load().documents {
 		if d.notebook == nil {
-			s.takeBack(d.uri, d.key)
+			s.takeBack(d.uri)
 			continue
 		}
 		for _, c := range d.notebook.cells {
 			if c.start >= 0 {
-				s.takeBack(c.uri, c.key)
+				s.takeBack(c.uri)
 			}
 		}
 	}
