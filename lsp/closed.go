@@ -76,11 +76,7 @@ func (s *server) closedDiagnostics(f *folder, file *pyscan.File, findings []rule
 	l.own = nil
 	d.uri = string(l.uri(file.Path))
 	w := s.itemsOf(l, d, nil).hashed()
-	for i := range findings {
-		if f := &findings[i]; f.File == file && !hidden(d.folder, f) && w.n < maxDiagnostics {
-			w.add(f, s.phraseOf(f))
-		}
-	}
+	s.addAll(w, &checked{findings: findings})
 	return w
 }
 

@@ -183,3 +183,35 @@ func TestANotebookIsNamedByItsCells(t *testing.T) {
 		}
 	})
 }
+
+// TestWhatIsNotShownIsCounted: of a file with more findings than editors bear, the last diagnostic tells how many are left out: where it
+// is open, where it is not, and in a notebook's cell.
+func TestWhatIsNotShownIsCounted(t *testing.T) {
+	text := "import torch\n" + strings.Repeat("x = torch.load(p)\n", maxDiagnostics+3)
+	dir := workspaceOf(t, map[string]string{"a.py": text})
+	uri := pathURI(filepath.Join(dir, "a.py"))
+	session(t, Options{NoWatch: true}, func(t *testing.T, c *fakeClient) {
+		c.initialize(dir, fullCapabilities(), nil)
+		counted := func(where string, list []diagnostic) {
+			if len(list) != maxDiagnostics+1 || !strings.HasPrefix(list[maxDiagnostics].Message, "3 more findings") {
+				t.Errorf("%s: %d, the last is %q", where, len(list), list[len(list)-1].Message)
+			}
+		}
+		c.open(uri, text)
+		_, list := c.published(uri)
+		counted("pushed", list)
+		c.notify("notebookDocument/didOpen", object{
+			"notebookDocument":  object{"uri": "untitled:n", "version": 1, "cells": []object{{"kind": 2, "document": "cell:0"}}},
+			"cellTextDocuments": []object{{"uri": "cell:0", "languageId": "python", "version": 1, "text": text}}})
+		_, list = c.published("cell:0")
+		counted("pushed of a cell", list)
+		_, open, list := c.pull(uri, nil)
+		counted("pulled", list)
+		c.notify("textDocument/didClose", object{"textDocument": object{"uri": uri}})
+		_, closed, list := c.pull(uri, nil)
+		counted("pulled, closed", list)
+		if open != closed {
+			t.Errorf("the same has the ids %s and %s", open, closed)
+		}
+	})
+}

@@ -50,18 +50,22 @@ func (s *server) diagnosticsOf(d *document, result *checked, b []byte) *items {
 	return w
 }
 
+// addAll writes what a check of a document found.
 func (s *server) addAll(w *items, result *checked) {
 	w.patch = result.patch
+	left := 0
 	for i := range result.findings {
 		f := &result.findings[i]
-		if hidden(w.d.folder, f) {
-			continue
+		switch {
+		case hidden(w.d.folder, f):
+		case w.n == maxDiagnostics:
+			left++
+		default:
+			w.add(f, s.phraseIn(result, i))
 		}
-		if w.n == maxDiagnostics {
-			w.rest(len(result.findings) - i)
-			return
-		}
-		w.add(f, s.phraseIn(result, i))
+	}
+	if left > 0 {
+		w.rest(left)
 	}
 }
 

@@ -314,13 +314,21 @@ func (s *server) byCell(d *document, result *checked) map[string]*items {
 			out[c.key] = s.itemsOf(l, d, nil).hashed()
 		}
 	}
+	left := map[*items]int{}
 	for i := range result.findings {
 		f := &result.findings[i]
 		c := d.notebook.cellAt(f.Span.Start)
-		if c == nil || hidden(d.folder, f) || f.File.Path != d.path || out[c.key] == nil || out[c.key].n >= maxDiagnostics {
+		if c == nil || hidden(d.folder, f) {
 			continue
 		}
-		out[c.key].add(f, s.phraseIn(result, i))
+		if w := out[c.key]; w.n == maxDiagnostics {
+			left[w]++
+		} else {
+			w.add(f, s.phraseIn(result, i))
+		}
+	}
+	for w, count := range left {
+		w.rest(count)
 	}
 	return out
 }
