@@ -85,22 +85,8 @@ func (s *server) closedDiagnostics(f *folder, file *pyscan.File, findings []rule
 func (s *server) eachDocument(ctx context.Context, tell func(uri string, version *int32, list *items)) error {
 	now := s.current.Load()
 	for key := range now.documents {
-		d, result, err := s.checkedNow(ctx, key)
-		switch {
-		case err != nil:
+		if err := s.openDiagnostics(ctx, key, tell); err != nil {
 			return err
-		case d == nil:
-		case d.notebook != nil:
-			byCell := s.byCell(d, result)
-			for _, c := range d.notebook.cells {
-				if c.start >= 0 {
-					v := wireVersion(c.version)
-					tell(c.uri, &v, byCell[c.key])
-				}
-			}
-		default:
-			v := wireVersion(d.version)
-			tell(d.uri, &v, s.hashedItems(d, result))
 		}
 	}
 	for _, f := range now.folders {
@@ -114,6 +100,28 @@ func (s *server) eachDocument(ctx context.Context, tell func(uri string, version
 		if err := s.eachClosed(ctx, f, tell); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// openDiagnostics tells the diagnostics of a document as it is now, a notebook's cell by cell, none of one that is not open.
+func (s *server) openDiagnostics(ctx context.Context, key string, tell func(uri string, version *int32, list *items)) error {
+	d, result, err := s.checkedNow(ctx, key)
+	switch {
+	case err != nil:
+		return err
+	case d == nil:
+	case d.notebook != nil:
+		byCell := s.byCell(d, result)
+		for _, c := range d.notebook.cells {
+			if c.start >= 0 {
+				v := wireVersion(c.version)
+				tell(c.uri, &v, byCell[c.key])
+			}
+		}
+	default:
+		v := wireVersion(d.version)
+		tell(d.uri, &v, s.hashedItems(d, result))
 	}
 	return nil
 }

@@ -1,11 +1,13 @@
 package lsp
 
 import (
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/zap"
@@ -212,6 +214,45 @@ func TestWhatIsNotShownIsCounted(t *testing.T) {
 		counted("pulled, closed", list)
 		if open != closed {
 			t.Errorf("the same has the ids %s and %s", open, closed)
+		}
+	})
+}
+
+// TestAFileOpenedMeanwhileIsReported: as it is in the editor. A pull of the workspace waits until nobody types, and what the client opens
+// and closes does not wait with it; what it closes is reported once.
+func TestAFileOpenedMeanwhileIsReported(t *testing.T) {
+	dir, _ := dependingWorkspace(t)
+	uri := func(name string) string { return pathURI(filepath.Join(dir, name)) }
+	session(t, Options{NoWatch: true}, func(t *testing.T, c *fakeClient) {
+		c.initialize(dir, fullCapabilities(), nil)
+		type reported struct {
+			URI   string
+			Items []diagnostic
+		}
+		var all struct{ Items []reported }
+		c.must("workspace/diagnostic", object{"previousResultIds": []any{}}, &all)
+		var held []object
+		for _, r := range all.Items {
+			held = append(held, object{"uri": r.URI, "value": "another"})
+		}
+		count := len(all.Items)
+		c.open(uri("evaluate.py"), evalSource)
+		c.open(uri("run.py"), runSource)
+		c.change(uri("run.py"), 2, object{"text": runSource + "        log(loss)\n"})
+		_, answer := c.begin("workspace/diagnostic", object{"previousResultIds": held})
+		time.Sleep(pauseTime / 2)
+		c.open(uri("helper.py"), "# one\n# two\n"+helperSource)
+		c.notify("textDocument/didClose", object{"textDocument": object{"uri": uri("evaluate.py")}})
+		if err := json.Unmarshal((<-answer).Result, &all); err != nil {
+			t.Fatal(err)
+		}
+		if len(all.Items) != count {
+			t.Errorf("%d reports on %d files", len(all.Items), count)
+		}
+		for _, r := range all.Items {
+			if r.URI == uri("helper.py") && (len(r.Items) == 0 || r.Items[0].Range.Start.Line != 3) {
+				t.Errorf("what was opened has %v", places(r.Items))
+			}
 		}
 	})
 }

@@ -105,28 +105,39 @@ func (s *server) pullWorkspace(_ context.Context, params []byte) (wire.Reply, er
 	return wire.Reply{Long: true, Work: func(ctx context.Context) (any, error) { return s.workspaceReport(ctx, p.Previous) }}, nil
 }
 
-// workspaceReport reports on every document; on those that the client holds and that are no more, that nothing is found in them:
+// workspaceReport reports on every document, once; on those that the client holds and that are no more, that nothing is found in them:
 // a file that was deleted would keep its findings for ever.
 func (s *server) workspaceReport(ctx context.Context, previous []previousResult) (pulledWorkspace, error) {
-	held := map[string]previousResult{}
+	held, told := map[string]string{}, map[string]bool{}
 	for _, r := range previous {
-		held[documentKey(r.URI)] = r
+		held[documentKey(r.URI)] = r.Value
 	}
 	report := pulledWorkspace{}
 	tell := func(uri string, version *int32, list *items) {
 		key := documentKey(uri)
-		p := s.reportOf(list, held[key].Value)
+		if told[key] {
+			return // it was closed meanwhile, and is on disk as well
+		}
+		told[key] = true
+		p := s.reportOf(list, held[key])
 		p.uri, p.version = uri, version
-		delete(held, key)
 		report = append(report, p)
 	}
 	if err := s.eachDocument(ctx, tell); err != nil {
 		return nil, err
 	}
 	for _, r := range previous {
-		if _, gone := held[documentKey(r.URI)]; gone {
-			tell(r.URI, nil, nil)
+		key := documentKey(r.URI)
+		if told[key] {
+			continue
 		}
+		if notebook, isCell := s.notebookOfCell(key); isCell {
+			key = notebook
+		}
+		if err := s.openDiagnostics(ctx, key, tell); err != nil { // it may have been opened meanwhile
+			return nil, err
+		}
+		tell(r.URI, nil, nil)
 	}
 	return report, nil
 }
