@@ -148,7 +148,7 @@ func (c *checker) run(ctx context.Context, l *lane, work func(key string)) {
 	for ctx.Err() == nil {
 		key, ok, wait := c.next(l)
 		if ok {
-			work(key)
+			c.one(work, key)
 			continue
 		}
 		var due <-chan time.Time
@@ -161,6 +161,12 @@ func (c *checker) run(ctx context.Context, l *lane, work func(key string)) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// one works on one document; a panic ends that and not the lane.
+func (c *checker) one(work func(key string), key string) {
+	defer c.s.recovered("work on " + key)
+	work(key)
 }
 
 // check checks a document whole.
