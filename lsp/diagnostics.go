@@ -117,15 +117,7 @@ type findingRef struct {
 	Kind string `json:"kind,omitempty"`
 }
 
-// data is the ref as JSON, as json.Marshal writes it.
-func (r findingRef) data() protocol.LSPAny {
-	if r.Fix != 0 || r.Kind != "" {
-		return encode(r)
-	}
-	return r.appendJSON(nil, encode(r.URI))
-}
-
-// appendJSON writes the ref of a diagnostic; uri is its URI as JSON.
+// appendJSON writes the ref of a diagnostic, as encode does; uri is its URI as JSON.
 func (r findingRef) appendJSON(b, uri []byte) []byte {
 	b = append(append(b, `{"uri":`...), uri...)
 	b = strconv.AppendInt(append(b, `,"version":`...), r.Version, 10)
@@ -147,7 +139,7 @@ func (s *server) diagnostic(l *locator, d *document, f *rules.Finding) protocol.
 		Code:     protocol.String(f.Rule.ID),
 		Source:   protocol.NewOptional("stepline"),
 		Message:  protocol.String(pricedMessage(f)),
-		Data:     refOf(d, f).data(),
+		Data:     encode(refOf(d, f)),
 	}
 	if shape.CodeDescriptionSupport || s.pulls.Load() {
 		out.CodeDescription = protocol.CodeDescription{Href: wireURI(f.Rule.PageURL())}

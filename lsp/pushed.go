@@ -8,8 +8,8 @@ import (
 	"stepline/lsp/internal/wire"
 )
 
-// itself is what writes its own JSON.
-type itself interface {
+// appender is what writes its own JSON.
+type appender interface {
 	wire.Sized
 	// appendJSON appends it to b.
 	appendJSON(b []byte) []byte
@@ -17,7 +17,7 @@ type itself interface {
 
 // appendJSON encodes what goes to the client.
 func appendJSON(b []byte, v any) ([]byte, error) {
-	if v, ok := v.(itself); ok {
+	if v, ok := v.(appender); ok {
 		return v.appendJSON(b), nil
 	}
 	return protocol.AppendMarshal(b, v)

@@ -194,16 +194,3 @@ func read(t testing.TB, b []byte) (v any) {
 	}
 	return v
 }
-
-// TestRefsAreJSON: the ref of a diagnostic is what encoding/json makes of it.
-func TestRefsAreJSON(t *testing.T) {
-	for _, r := range []findingRef{{URI: "file:///a%20b.py", Version: -3, Rule: "SYN001", Start: 1, End: 2}, {URI: "a\"<b", Rule: "LNT001", Kind: "fix", Fix: 2}} {
-		want, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := string(r.data()); got != string(want) {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}

@@ -101,6 +101,20 @@ func TestPositionsRoundTrip(t *testing.T) {
 	})
 }
 
+// TestPositionNearIsPosition, wherever it looks first.
+func TestPositionNearIsPosition(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := New(alphabet.Draw(t, "text"))
+		enc := rapid.SampledFrom([]Encoding{UTF8, UTF16, UTF32}).Draw(t, "encoding")
+		near := rapid.IntRange(-1, text.LineCount()+1).Draw(t, "near")
+		offset := rapid.IntRange(-1, text.Len()+1).Draw(t, "offset")
+		want := text.Position(offset, enc)
+		if got, line := text.PositionNear(near, offset, enc); got != want || line != int(want.Line) {
+			t.Fatalf("%q offset %d near %d: %v in line %d, want %v", text.String(), offset, near, got, line, want)
+		}
+	})
+}
+
 // TestEditsInsideSurrogatePairsKeepCount edits as a JavaScript client does, in an array of UTF-16 units.
 func TestEditsInsideSurrogatePairsKeepCount(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
