@@ -250,17 +250,50 @@ func (a *analysis) elsewhereClass(d definition) (definition, bool) {
 	return d, d.index != a.project.edit.index
 }
 
-// editedCallers are the calls of a changed function: those found before the edit, and those in the changed definitions.
+// editedCallers are the calls of a changed function: those found before the edit, and those in the changed definitions, in the order
+// a full check has them in.
 func (a *analysis) editedCallers(fn *pyscan.Function) []callSite {
 	e := a.project.edit
 	var out []callSite
+	first, end := -1, -1 // of the file's own among them
 	if old := e.oldOf[fn]; old != nil {
 		for _, c := range a.before.callersOf(e.base, old) {
-			if c.index != e.base || !e.patch.Replaces(c.site.Range().Start) {
+			own := c.index == e.base
+			if own && first < 0 {
+				first = len(out)
+			}
+			if !own || !e.patch.Replaces(c.site.Range().Start) {
 				out = append(out, c)
+			}
+			if own {
+				end = len(out)
 			}
 		}
 	}
+	if first < 0 {
+		first, end = len(out), len(out)
+	}
+	for _, c := range e.callsNow(a, fn) {
+		for first < end && e.startNow(out[first]) < c.site.Range().Start {
+			first++
+		}
+		out = slices.Insert(out, first, c)
+		first, end = first+1, end+1
+	}
+	return out
+}
+
+// startNow is where a call of the file stands after the edit.
+func (e *edit) startNow(c callSite) int {
+	start := c.site.Range().Start
+	if c.index == e.base {
+		start, _ = e.patch.ToNew(start)
+	}
+	return start
+}
+
+// callsNow are the calls of a changed function in the changed definitions.
+func (e *edit) callsNow(a *analysis, fn *pyscan.Function) (out []callSite) {
 	name := fn.Name
 	if name == "__init__" && fn.Class != nil {
 		name = fn.Class.Name

@@ -238,3 +238,40 @@ func withoutFixes(findings []rules.Finding) []rules.Finding {
 	}
 	return out
 }
+
+// TestEditedCallersKeepTheirOrder: of two callers that are as good a reason, the first in the file is named, also where it was edited
+// with the function that both call.
+func TestEditedCallersKeepTheirOrder(t *testing.T) {
+	caller := func(name string) string {
+		return "def " + name + "(loader, model, opt):\n    for x in loader:\n        loss = model(x.cuda()).sum()\n        loss.backward()\n        opt.step()\n        log(loss)\n\n\n"
+	}
+	source := "import torch\n\n\n" + caller("first") + "def log(t):\n    print(t.item())\n\n\n" + caller("second") + caller("third")
+	base := pyscan.Parse("train.py", source)
+	_, live := rules.RunLive(catalog.All(), rules.Target{File: base, Project: rules.NewProject([]*pyscan.File{base})}, rules.Config{})
+	for _, edited := range [][]string{{"first"}, {"log", "first"}, {"log", "second"}, {"log", "third", "second"}, {"log", "first", "second", "third"}} {
+		text := source
+		var patch *pyscan.Patch
+		for _, name := range edited {
+			at := strings.Index(text, "def "+name)
+			at += strings.Index(text[at:], ":\n") + len(":\n")
+			text = text[:at] + "    # edited\n" + text[at:]
+			ok := false
+			if patch != nil {
+				patch, ok = patch.Then(text)
+			} else {
+				patch, ok = base.Patch(text)
+			}
+			if !ok {
+				t.Fatalf("%v: no patch", edited)
+			}
+		}
+		found, ok := live.Edited(patch)
+		if !ok {
+			t.Fatalf("%v: not told", edited)
+		}
+		want, got := withoutFixes(runFresh(text).Findings), withoutFixes(found.Findings)
+		if diff := cmp.Diff(described(rules.Result{Findings: want}), described(rules.Result{Findings: got})); diff != "" {
+			t.Errorf("%v (-Run +Edited):\n%s", edited, diff)
+		}
+	}
+}
