@@ -3,6 +3,7 @@ package rules
 import (
 	"path"
 	"strings"
+	"sync"
 )
 
 // layout is which files a project has, whatever they hold: what an imported module's name leads to rests on it alone. Projects
@@ -11,6 +12,15 @@ type layout struct {
 	paths map[string]bool
 	// modules lists the files by the last part of their module's name.
 	modules map[string][]modulePlace
+	// found are the answers of find so far, by moduleFrom; files are linted on several goroutines.
+	found sync.Map
+}
+
+// moduleFrom is a module that files of a folder import.
+type moduleFrom struct {
+	module string
+	level  int
+	folder string
 }
 
 type modulePlace struct{ module, path string }
@@ -31,8 +41,18 @@ func (l *layout) find(module string, level int, from string) string {
 	if module != "" && len(l.modules[lastPart(module)]) == 0 {
 		return ""
 	}
+	key := moduleFrom{module, level, path.Dir(from)}
+	if known, ok := l.found.Load(key); ok {
+		return known.(string)
+	}
+	found := l.search(key)
+	l.found.Store(key, found)
+	return found
+}
+
+func (l *layout) search(wanted moduleFrom) string {
+	module, level, dir := wanted.module, wanted.level, wanted.folder
 	slashed := strings.ReplaceAll(module, ".", "/")
-	dir := path.Dir(from)
 	try := func(base string) string {
 		base = path.Clean(base)
 		for _, file := range [...]string{base + ".py", base + "/__init__.py"} {
