@@ -80,7 +80,7 @@ func (s *server) shown(ctx context.Context, d *document) (*checked, error) {
 }
 
 // soonTime is how long an answer waits for a check when there is one of the same text to go by.
-const soonTime = 2 * time.Millisecond
+const soonTime = time.Millisecond
 
 // soon waits for a document's first check, for soonTime only where one of the same text can answer; nil if the document was overtaken.
 func (s *server) soon(ctx context.Context, d *document) (*checked, error) {
