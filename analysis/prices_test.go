@@ -15,25 +15,14 @@ import (
 	"stepline/traceindex/diagnose"
 )
 
-// pricedRun lints a recorded run's files with its trace and returns the findings by rule and line.
+// pricedRun lints a recorded run's files with its trace and returns the worst finding of each rule.
 func pricedRun(t *testing.T, root, trace string) map[string]rules.Finding {
 	t.Helper()
 	base, err := filepath.Abs("../testdata/traces")
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := Open(context.Background(), filepath.Join(base, root), Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := w.LoadTrace(context.Background(), []string{filepath.Join(base, trace)}, LoadOptions{NoCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	checked, err := w.CheckRun(context.Background(), loaded)
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, checked := checkedRun(t, filepath.Join(base, root), filepath.Join(base, trace))
 	found := map[string]rules.Finding{}
 	for _, f := range checked.Findings {
 		found[f.Rule.ID] = worse(found[f.Rule.ID], f)
@@ -254,10 +243,10 @@ func TestPricesOfCommunicationAgainstTruth(t *testing.T) {
 	}
 }
 
-// pricedRanks is pricedRun of several ranks; findings are by rule and line.
-func pricedRanks(t *testing.T, root string, traces ...string) map[string]rules.Finding {
+// checkedRun checks what ran in the traces of a folder.
+func checkedRun(t *testing.T, folder string, traces ...string) (*Loaded, *Checked) {
 	t.Helper()
-	w, err := Open(context.Background(), filepath.Join("../testdata/traces", root), Settings{})
+	w, err := Open(context.Background(), folder, Settings{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -269,6 +258,13 @@ func pricedRanks(t *testing.T, root string, traces ...string) map[string]rules.F
 	if err != nil {
 		t.Fatal(err)
 	}
+	return loaded, checked
+}
+
+// pricedRanks is pricedRun of several ranks; findings are by rule and line.
+func pricedRanks(t *testing.T, root string, traces ...string) map[string]rules.Finding {
+	t.Helper()
+	_, checked := checkedRun(t, filepath.Join("../testdata/traces", root), traces...)
 	found := map[string]rules.Finding{}
 	for _, f := range checked.Findings {
 		found[fmt.Sprintf("%s:%d", f.Rule.ID, f.File.Line(f.Span.Start))] = f
@@ -278,14 +274,7 @@ func pricedRanks(t *testing.T, root string, traces ...string) map[string]rules.F
 
 // TestQuestionsOfOps: what a narrowed question says where none of its operations ran, and where they run elsewhere.
 func TestQuestionsOfOps(t *testing.T) {
-	w, err := Open(context.Background(), "../testdata/traces/gpt", Settings{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	loaded, err := w.LoadTrace(context.Background(), []string{"trace.json.gz"}, LoadOptions{NoCache: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	loaded, _ := checkedRun(t, "../testdata/traces/gpt", "trace.json.gz")
 	file := loaded.Attribution.Files["gpt.py"]
 	at := strings.Index(file.Text, "torch.cuda.empty_cache()")
 	span := pyscan.Span{Start: at, End: at + len("torch.cuda.empty_cache()")}

@@ -23,7 +23,7 @@ func (s *server) published(d *document, result *checked) {
 	}
 	version := wireVersion(d.version)
 	s.publish(pushed{d.uri, &version, len(result.findings) * diagnosticSize, func(b []byte) []byte {
-		return s.diagnosticsOf(d, result, b).end()
+		return s.diagnosticsOf(d, result, b).out
 	}})
 }
 
@@ -53,20 +53,12 @@ func (s *server) diagnosticsOf(d *document, result *checked, b []byte) *items {
 // addAll writes what a check of a document found.
 func (s *server) addAll(w *items, result *checked) {
 	w.patch = result.patch
-	left := 0
 	for i := range result.findings {
-		f := &result.findings[i]
-		switch {
-		case hidden(w.d.folder, f):
-		case w.n == maxDiagnostics:
-			left++
-		default:
+		if f := &result.findings[i]; !hidden(w.d.folder, f) {
 			w.add(f, s.phraseIn(result, i))
 		}
 	}
-	if left > 0 {
-		w.rest(left)
-	}
+	w.finish()
 }
 
 // phraseIn is the phrase of a finding of a check: the one that was made when the file was checked whole, if it says the same.

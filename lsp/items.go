@@ -20,7 +20,8 @@ type items struct {
 	l   *locator
 	d   *document
 	out []byte
-	n   int
+	// n findings are written; left are those over maxDiagnostics, which finish counts for the reader.
+	n, left int
 	// shown hashes what the client shows of them, where the answer needs a result id.
 	shown *xxhash.Digest
 
@@ -93,8 +94,12 @@ func (s *server) phraseOf(f *rules.Finding) phrase {
 	return p
 }
 
-// add writes a finding.
+// add writes a finding, as long as there are not too many.
 func (w *items) add(f *rules.Finding, p phrase) {
+	if w.n == maxDiagnostics {
+		w.left++
+		return
+	}
 	b, start := w.begin()
 	_, at := w.where(f.File, f.Span, &p.at)
 	b = append(appendRange(append(b, `"range":`...), at), p.said...)
@@ -126,24 +131,27 @@ func (w *items) begin() (b []byte, start int) {
 	return append(b, '{'), len(b)
 }
 
-// rest tells of findings that are left out.
-func (w *items) rest(count int) {
+// finish ends the array; nothing may be added behind it.
+func (w *items) finish() {
+	if w.left > 0 {
+		w.tellOfTheRest()
+	}
+	w.out = append(w.out, ']')
+}
+
+func (w *items) tellOfTheRest() {
 	b, start := w.begin()
 	b = append(b, `"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},"severity":`...)
 	b = strconv.AppendUint(b, uint64(protocol.DiagnosticSeverityInformation), 10)
-	said := fmt.Sprintf("%d more findings in this file are not shown; `stepline check` lists them all", count)
-	b = append(appendString(append(b, `,"source":"stepline","message":`...), said), '}')
+	said := fmt.Sprintf("%d more findings in this file are not shown; `stepline check` lists them all", w.left)
+	w.out = append(appendString(append(b, `,"source":"stepline","message":`...), said), '}')
 	if w.shown != nil {
-		_, _ = w.shown.Write(b[start:])
+		_, _ = w.shown.Write(w.out[start:])
 	}
-	w.out, w.n = b, w.n+1
 }
 
-// end is the array's JSON behind what was there before.
-func (w *items) end() []byte { return append(w.out, ']') }
-
 // id names the items by what the client shows of them: equal ones have equal ids, so that an id a client still holds from earlier
-// is honoured whenever it is true. The items must be hashed.
+// is honoured whenever it is true. The items must be hashed and finished.
 func (w *items) id() string { return strconv.FormatUint(w.shown.Sum64(), 36) }
 
 // where is the place of a span of a file, the URI as JSON; before is what is known of where it was before an edit.

@@ -300,7 +300,7 @@ func (s *server) publishCells(d *document, result *checked) {
 			continue
 		}
 		version := wireVersion(c.version)
-		list := byCell[c.key].end()
+		list := byCell[c.key].out
 		s.publish(pushed{c.uri, &version, len(list), func(b []byte) []byte { return append(b, list...) }})
 	}
 }
@@ -314,21 +314,14 @@ func (s *server) byCell(d *document, result *checked) map[string]*items {
 			out[c.key] = s.itemsOf(l, d, nil).hashed()
 		}
 	}
-	left := map[*items]int{}
 	for i := range result.findings {
 		f := &result.findings[i]
-		c := d.notebook.cellAt(f.Span.Start)
-		if c == nil || hidden(d.folder, f) {
-			continue
-		}
-		if w := out[c.key]; w.n == maxDiagnostics {
-			left[w]++
-		} else {
-			w.add(f, s.phraseIn(result, i))
+		if c := d.notebook.cellAt(f.Span.Start); c != nil && !hidden(d.folder, f) {
+			out[c.key].add(f, s.phraseIn(result, i))
 		}
 	}
-	for w, count := range left {
-		w.rest(count)
+	for _, w := range out {
+		w.finish()
 	}
 	return out
 }

@@ -51,10 +51,11 @@ func (s *server) pullDocument(_ context.Context, params []byte) (wire.Reply, err
 func (s *server) reportOf(list *items, held string) pulled {
 	if list == nil {
 		list = s.itemsOf(nil, &document{}, nil).hashed()
+		list.finish()
 	}
 	p := pulled{id: list.id()}
 	if p.id != held {
-		p.items = list.end()
+		p.items = list.out
 	}
 	return p
 }

@@ -28,7 +28,7 @@ func BenchmarkPush(b *testing.B) {
 	var out []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		out = s.diagnosticsOf(d, edited, out[:0]).end()
+		out = s.diagnosticsOf(d, edited, out[:0]).out
 	}
 	b.ReportMetric(float64(len(edited.findings)), "findings")
 	b.ReportMetric(float64(len(out)), "bytes")

@@ -179,7 +179,7 @@ func pushDiffers(t testing.TB, s *server, d *document, result *checked) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fast, err := appendJSON(nil, pushed{uri: d.uri, version: &version, write: func(b []byte) []byte { return s.diagnosticsOf(d, result, b).end() }})
+	fast, err := appendJSON(nil, pushed{uri: d.uri, version: &version, write: func(b []byte) []byte { return s.diagnosticsOf(d, result, b).out }})
 	if err != nil {
 		t.Fatal(err)
 	}
